@@ -1,0 +1,1 @@
+../../src/ahasd/__init__.py

@@ -1,0 +1,1 @@
+"""Golden control unit: exact behaviour, no hardware description."""

@@ -1,0 +1,1 @@
+"""AHASD: hardware model of asynchronous NPU + PIM speculative decoding."""
