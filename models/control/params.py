@@ -53,7 +53,8 @@ class UnitParams:
     def __post_init__(self) -> None:
         if self.queue_depth & (self.queue_depth - 1) or self.queue_depth < 8 * self.max_draft:
             raise ConfigError(
-                f"queue_depth: {self.queue_depth} must be a power of two of at least 8 x max_draft = {8 * self.max_draft}"
+                f"queue_depth: {self.queue_depth} must be a power of two of at least "
+                f"8 x max_draft = {8 * self.max_draft}"
             )
         if self.batches != (1 << self.llr_bits) - 1:
             raise ConfigError(f"batches: {self.batches} must be 2^llr_bits - 1 = {(1 << self.llr_bits) - 1}")
