@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from ahasd.models.errors import TraceError
+from ahasd.models.policies.base import Features
 from ahasd.models.traces import Trace
 
 __all__ = ["DraftRollout", "DraftToken", "quantise_entropy"]
@@ -21,6 +22,11 @@ class DraftToken(NamedTuple):
     """Largest probability of that softmax."""
     accept_pred: float
     """Learned probability that the token is accepted, given that all before it was."""
+
+    @property
+    def features(self) -> Features:
+        """What a drafting policy sees of the token."""
+        return Features(self.entropy, self.top1, self.accept_pred)
 
 
 def quantise_entropy(h_nats: float, h_max: float) -> int:
