@@ -1,7 +1,8 @@
 """Settings: dataclass fields that know their unit, range and source, and overrides that users give.
 
 A frozen dataclass declares each field with ``param`` and calls ``check`` from ``__post_init__``; then
-``override`` changes it by dotted keys and ``rows`` lists it. Plain frozen dataclasses that check themselves work too.
+``override`` changes it by dotted keys and ``rows`` lists it. Plain frozen dataclasses that check themselves
+work too.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ class Cutter(Generic[T]):
     """Puts a policy between the draft model and the queue.
 
     ``begin`` a batch, ``push`` its tokens; both give back the tokens that may leave now, each with whether
-    it is the last of its batch. With a policy that holds back, a token leaves one step later, and the token that
-    showed that the batch had ended stays here and opens the next one.
+    it is the last of its batch. With a policy that holds back, a token leaves one step later, and the token
+    that showed that the batch had ended stays here and opens the next one.
     """
 
     def __init__(self, policy: Policy, max_draft: int) -> None:
