@@ -1,0 +1,299 @@
+"""The RTL control unit in Amaranth's simulator, driven edge by edge from outside a test bench.
+
+Simulated time stands still unless a VCD is written: nothing in the design depends on it, and an edge costs
+two design steps. With a VCD, time passes between edges as in the whole system, so waves stay true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from amaranth.hdl import Cat, ClockDomain, Module, Signal
+from amaranth.sim import Simulator
+
+from ahasd.models.control.events import (
+    Abort,
+    Aborted,
+    Commit,
+    Draft,
+    Event,
+    Feedback,
+    Preverified,
+    Preverify,
+    Token,
+    Verify,
+)
+from ahasd.models.control.params import ControlConfig
+from ahasd.models.control.unit import COUNTERS
+from ahasd.rtl.control_unit import ControlUnit
+from ahasd.rtl.signatures import (
+    ResultKind,
+    TaskKind,
+    commit_layout,
+    config_layout,
+    feedback_layout,
+    header_layout,
+    request_layout,
+    result_layout,
+    token_layout,
+)
+from ahasd.sim.engine import CLOCK_PS, Decided, Output, Taken
+
+__all__ = ["PysimUnit", "config_bits", "event_bits", "slot_of"]
+
+SLOTS = ("token", "feedback", "result")
+
+
+def slot_of(event: Event) -> str:
+    """The input stream that an event comes in on."""
+    match event:
+        case Token():
+            return "token"
+        case Feedback():
+            return "feedback"
+        case Preverified() | Aborted():
+            return "result"
+
+
+def config_bits(config: ControlConfig, unit: ControlUnit) -> int:
+    """The configuration port's value."""
+    values: dict[str, Any] = {**config.to_dict(), "suppress_preverify": config.suppress == "preverify"}
+    del values["suppress"]
+    return int(config_layout(unit.params).const(values).as_bits())
+
+
+def event_bits(event: Event, unit: ControlUnit) -> int:
+    """An event as the payload of its stream."""
+    params = unit.params
+    match event:
+        case Token(id, entropy, last):
+            const = token_layout(params).const({"id": id, "entropy": entropy, "last": last})
+        case Feedback(accepted, following):
+            const = feedback_layout(params).const({"accepted": accepted, "next": following})
+        case Preverified(passed, fix):
+            const = result_layout(params).const(
+                {
+                    "kind": ResultKind.PREVERIFIED,
+                    "passed": passed,
+                    "has_fix": fix is not None,
+                    "fix": fix or 0,
+                }
+            )
+        case Aborted():
+            const = result_layout(params).const({"kind": ResultKind.ABORTED})
+    return int(const.as_bits())
+
+
+class PysimUnit:
+    """A control unit that runs one clock edge at a time.
+
+    After construction it has been reset and has initialised its memories; edges are counted from there.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the RTL unit (another predictor, other sizes).
+    vcd : Path, optional
+        Write waves there and a GTKWave save file beside it. Close with :meth:`close`.
+    """
+
+    def __init__(self, make: Callable[[], ControlUnit] = ControlUnit, vcd: Path | None = None) -> None:
+        self.dut = make()
+        self.edge = 0
+        self.driven = 0
+        self._events: dict[str, Event] = {}
+        self._commit: list[int] = []
+        self._request: dict[str, tuple[int, list[int]]] = {}
+        self._abort = False
+        module = Module()
+        self._clock = ClockDomain("sync")
+        module.domains.sync = self._clock
+        module.submodules.control_unit = dut = self.dut
+        # One look an edge tells whether anything happens at it.
+        self._flags = Signal(8)
+        module.d.comb += self._flags.eq(
+            Cat(
+                dut.clk_req,
+                dut.abort,
+                dut.token.valid & dut.token.ready,
+                dut.feedback.valid & dut.feedback.ready,
+                dut.result.valid & dut.result.ready,
+                dut.commit.valid & dut.commit.ready,
+                dut.verify.valid & dut.verify.ready,
+                dut.task.valid & dut.task.ready,
+            )
+        )
+        self._simulator = Simulator(module)
+        self._delay = 0.0
+        self._time_ps = 0
+        self._timed = vcd is not None
+        self._context: Any = None
+        self._writer: Any = None
+        self._simulator.add_testbench(self._bench)
+        if vcd is not None:
+            self._writer = self._simulator.write_vcd(
+                str(vcd), str(vcd.with_suffix(".gtkw")), traces=self._traces()
+            )
+            self._writer.__enter__()
+        self._simulator.advance()
+        self._reset()
+
+    async def _bench(self, context: Any) -> None:
+        # The context is used from outside while this coroutine waits; it only makes time pass.
+        self._context = context
+        while True:
+            await context.delay(self._delay)
+
+    def _traces(self) -> list[Any]:
+        dut = self.dut
+        return [
+            self._clock.clk,
+            dut.clk_req,
+            dut.now,
+            *(getattr(dut, name) for name in ("token", "feedback", "result", "task", "verify", "commit")),
+            dut.abort,
+            dut.status,
+            dut.cause,
+        ]
+
+    def close(self) -> None:
+        """Finish the VCD."""
+        if self._writer is not None:
+            self._writer.__exit__(None, None, None)
+            self._writer = None
+
+    def _pass(self, to_ps: int) -> None:
+        """Let simulated time reach ``to_ps``."""
+        if self._timed and to_ps > self._time_ps:
+            self._delay = (to_ps - self._time_ps) * 1e-12
+            self._simulator.advance()
+            self._time_ps = to_ps
+
+    def _tick(self) -> None:
+        set_ = self._context.set
+        self._pass(self.edge * CLOCK_PS)
+        set_(self._clock.clk, 1)
+        self._pass(self.edge * CLOCK_PS + CLOCK_PS // 2)
+        set_(self._clock.clk, 0)
+        self.driven += 1
+
+    def _reset(self) -> None:
+        set_, dut = self._context.set, self.dut
+        for stream in (dut.task, dut.verify, dut.commit):
+            set_(stream.ready, 1)
+        set_(self._clock.rst, 1)
+        self._tick()
+        set_(self._clock.rst, 0)
+        while True:
+            self.edge += 1
+            self._tick()
+            if not self.clk_req:
+                break
+        # Edges are counted from here; with waves, power-up is before time zero of the run.
+        self.edge = self.driven = 0
+        self._origin = self._time_ps
+
+    # Inputs.
+
+    def configure(self, config: ControlConfig) -> None:
+        """Set the configuration port."""
+        self._context.set(self.dut.config.as_value(), config_bits(config, self.dut))
+
+    def command(self, **strobes: int) -> None:
+        """Set command strobes; they are cleared after the next edge."""
+        for name, value in strobes.items():
+            self._context.set(self.dut.command[name], value)
+
+    def present(self, event: Event) -> None:
+        """Make an event wait at its input."""
+        slot = slot_of(event)
+        if slot in self._events:
+            raise RuntimeError(f"an event waits at the {slot} input already")
+        self._events[slot] = event
+        stream = getattr(self.dut, slot)
+        self._context.set(stream.payload.as_value(), event_bits(event, self.dut))
+        self._context.set(stream.valid, 1)
+
+    @property
+    def clk_req(self) -> bool:
+        """The unit asks for its clock."""
+        return bool(self._context.get(self._flags) & 1)
+
+    # Clock.
+
+    def clock(self, edge: int, now: int) -> list[Output]:
+        """Run the edge with number ``edge`` at timebase ``now``; what was taken or took effect at it."""
+        context = self._context
+        self.edge = edge
+        context.set(self.dut.now, now)
+        flags = context.get(self._flags)
+        outputs: list[Output] = []
+        taken: list[str] = []
+        if flags >> 1 & 1 != self._abort:
+            self._abort = not self._abort
+        else:
+            flags &= ~2  # abort stays as it is
+        if flags & 0xFC:
+            for bit, slot in enumerate(SLOTS, 2):
+                if flags >> bit & 1:
+                    outputs.append(Taken(edge, self._events.pop(slot), now))
+                    taken.append(slot)
+            if flags >> 5 & 1:
+                self._take_commit(edge, outputs)
+        if flags & 2:
+            outputs.append(Decided(edge, Abort()))
+        if flags & 0xC0:
+            for bit, slot in ((6, "verify"), (7, "task")):
+                if flags >> bit & 1:
+                    self._take_request(slot, edge, outputs)
+        self._tick()
+        for slot in taken:
+            context.set(getattr(self.dut, slot).valid, 0)
+        return outputs
+
+    def pulse(self, edge: int, now: int, **strobes: int) -> list[Output]:
+        """Run an edge with command strobes."""
+        self.command(**strobes)
+        outputs = self.clock(edge, now)
+        self.command(**dict.fromkeys(strobes, 0))
+        return outputs
+
+    def _take_commit(self, edge: int, outputs: list[Output]) -> None:
+        layout = commit_layout(self.dut.params)
+        beat: Any = layout.from_bits(self._context.get(self.dut.commit.payload.as_value()))
+        self._commit.append(beat.token)
+        if beat.last:
+            outputs.append(Decided(edge, Commit(tuple(self._commit))))
+            self._commit = []
+
+    def _take_request(self, slot: str, edge: int, outputs: list[Output]) -> None:
+        params = self.dut.params
+        stream = getattr(self.dut, slot)
+        beat: Any = request_layout(params).from_bits(self._context.get(stream.payload.as_value()))
+        if beat.header:
+            header: Any = header_layout(params).from_bits(beat.data)
+            self._request[slot] = (header.position, [])
+            return
+        position, tokens = self._request[slot]
+        tokens.append(beat.data)
+        if beat.last:
+            kind: Any = Verify
+            if slot == "task":
+                kind = Preverify if beat.kind == TaskKind.PREVERIFY else Draft
+            outputs.append(Decided(edge, kind(position, tuple(tokens))))
+
+    # Outputs that are levels.
+
+    def counters(self) -> dict[str, int]:
+        """All counters by name."""
+        return {name: self._context.get(self.dut.counters[name]) for name in COUNTERS}
+
+    def cause(self) -> int:
+        """The sticky violation bits."""
+        return int(self._context.get(self.dut.cause))
+
+    def status(self, name: str) -> int:
+        """One field of the status port."""
+        return int(self._context.get(Cat(getattr(self.dut.status, name))))
