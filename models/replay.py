@@ -36,7 +36,9 @@ __all__ = [
     "Replay",
     "ReplayUnit",
     "Step",
+    "describe",
     "first_difference",
+    "in_order",
     "read_replay",
     "replay",
     "vectors",
@@ -108,6 +110,19 @@ class GoldenUnit:
 def describe(violation: Violation) -> str:
     """A violation in words."""
     return violation.name.lower().replace("_", " ")
+
+
+def in_order(decision: Decision) -> int:
+    """The order in which the replay format lists an event's decisions: commit, abort, verify, task."""
+    match decision:
+        case Commit():
+            return 0
+        case Abort():
+            return 1
+        case Verify():
+            return 2
+        case _:
+            return 3
 
 
 def vectors() -> list[Path]:

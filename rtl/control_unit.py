@@ -57,15 +57,15 @@ class ControlUnit(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         p = self.params
-        m.submodules.average = self.average = EntropyAverage(p)
+        m.submodules.entropy_average = self.average = EntropyAverage(p)
         m.submodules.predictor = self.predictor = self._predictor(p)
-        m.submodules.batches = self.batches = BatchList(p)
-        m.submodules.queue = self.queue = DraftQueue(p)
-        m.submodules.timer = self.timer = PreverifyTimer(p)
-        m.submodules.scheduler = self.scheduler = TaskScheduler(p)
+        m.submodules.batch_list = self.batches = BatchList(p)
+        m.submodules.draft_queue = self.queue = DraftQueue(p)
+        m.submodules.preverify_timer = self.timer = PreverifyTimer(p)
+        m.submodules.task_scheduler = self.scheduler = TaskScheduler(p)
         m.submodules.verify_sender = self.verify_sender = RequestSender(p)
         m.submodules.task_sender = self.task_sender = RequestSender(p)
-        m.submodules.counts = self.counts = Counters(p)
+        m.submodules.event_counters = self.counts = Counters(p)
 
         # The event being processed.
         self.at = Signal(p.time_bits)

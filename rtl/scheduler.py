@@ -153,9 +153,7 @@ class TaskScheduler(wiring.Component):
             ready.eq(self.batch_end - self.head),
             capped.eq(Mux(ready > self.config.verify_max, self.config.verify_max, ready)),
             unchecked.eq(self.tail - self.checked),
-            self.most.eq(
-                Mux(unchecked > self.config.preverify_max, self.config.preverify_max, unchecked)
-            ),
+            self.most.eq(Mux(unchecked > self.config.preverify_max, self.config.preverify_max, unchecked)),
             self.kv_length.eq(context + self.head + self.issued),
             self.newest.eq(self.config.verify_all),
         ]

@@ -6,33 +6,20 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-from ahasd.models.control.events import Abort, Commit, Decision, Event, Verify
+from ahasd.models.control.events import Decision, Event
 from ahasd.models.control.params import ControlConfig
 from ahasd.models.control.work import Violation
 from ahasd.models.errors import VectorError
-from ahasd.models.replay import describe
+from ahasd.models.replay import describe, in_order
 from ahasd.rtl.control_unit import ControlUnit
 from ahasd.sim.engine import Decided, Output, Taken
 from ahasd.sim.rtl_unit import PysimUnit
 
-__all__ = ["RtlEngine", "RtlReplayUnit", "in_order"]
+__all__ = ["RtlEngine", "RtlReplayUnit"]
 
 TIMEBASE = 1 << 32
 REST_CYCLES = 10_000
 """The unit must come to rest within this many cycles of an event; more is a hang."""
-
-
-def in_order(decision: Decision) -> int:
-    """The order in which the replay format lists an event's decisions: commit, abort, verify, task."""
-    match decision:
-        case Commit():
-            return 0
-        case Abort():
-            return 1
-        case Verify():
-            return 2
-        case _:
-            return 3
 
 
 class RtlEngine:

@@ -15,75 +15,19 @@ from amaranth.sim import Simulator
 
 from ahasd.models.control.events import (
     Abort,
-    Aborted,
     Commit,
     Draft,
     Event,
-    Feedback,
-    Preverified,
     Preverify,
-    Token,
     Verify,
 )
 from ahasd.models.control.params import ControlConfig
 from ahasd.models.control.unit import COUNTERS
 from ahasd.rtl.control_unit import ControlUnit
-from ahasd.rtl.signatures import (
-    ResultKind,
-    TaskKind,
-    commit_layout,
-    config_layout,
-    feedback_layout,
-    header_layout,
-    request_layout,
-    result_layout,
-    token_layout,
-)
 from ahasd.sim.engine import CLOCK_PS, Decided, Output, Taken
+from ahasd.sim.port_bits import SLOTS, config_bits, event_bits, field, port_map, slot_of
 
-__all__ = ["PysimUnit", "config_bits", "event_bits", "slot_of"]
-
-SLOTS = ("token", "feedback", "result")
-
-
-def slot_of(event: Event) -> str:
-    """The input stream that an event comes in on."""
-    match event:
-        case Token():
-            return "token"
-        case Feedback():
-            return "feedback"
-        case Preverified() | Aborted():
-            return "result"
-
-
-def config_bits(config: ControlConfig, unit: ControlUnit) -> int:
-    """The configuration port's value."""
-    values: dict[str, Any] = {**config.to_dict(), "suppress_preverify": config.suppress == "preverify"}
-    del values["suppress"]
-    return int(config_layout(unit.params).const(values).as_bits())
-
-
-def event_bits(event: Event, unit: ControlUnit) -> int:
-    """An event as the payload of its stream."""
-    params = unit.params
-    match event:
-        case Token(id, entropy, last):
-            const = token_layout(params).const({"id": id, "entropy": entropy, "last": last})
-        case Feedback(accepted, following):
-            const = feedback_layout(params).const({"accepted": accepted, "next": following})
-        case Preverified(passed, fix):
-            const = result_layout(params).const(
-                {
-                    "kind": ResultKind.PREVERIFIED,
-                    "passed": passed,
-                    "has_fix": fix is not None,
-                    "fix": fix or 0,
-                }
-            )
-        case Aborted():
-            const = result_layout(params).const({"kind": ResultKind.ABORTED})
-    return int(const.as_bits())
+__all__ = ["PysimUnit"]
 
 
 class PysimUnit:
@@ -101,6 +45,7 @@ class PysimUnit:
 
     def __init__(self, make: Callable[[], ControlUnit] = ControlUnit, vcd: Path | None = None) -> None:
         self.dut = make()
+        self.ports = port_map(self.dut.params)
         self.edge = 0
         self.driven = 0
         self._events: dict[str, Event] = {}
@@ -199,7 +144,7 @@ class PysimUnit:
 
     def configure(self, config: ControlConfig) -> None:
         """Set the configuration port."""
-        self._context.set(self.dut.config.as_value(), config_bits(config, self.dut))
+        self._context.set(self.dut.config.as_value(), config_bits(config, self.ports))
 
     def command(self, **strobes: int) -> None:
         """Set command strobes; they are cleared after the next edge."""
@@ -213,7 +158,7 @@ class PysimUnit:
             raise RuntimeError(f"an event waits at the {slot} input already")
         self._events[slot] = event
         stream = getattr(self.dut, slot)
-        self._context.set(stream.payload.as_value(), event_bits(event, self.dut))
+        self._context.set(stream.payload.as_value(), event_bits(event, self.ports))
         self._context.set(stream.valid, 1)
 
     @property
@@ -261,27 +206,26 @@ class PysimUnit:
         return outputs
 
     def _take_commit(self, edge: int, outputs: list[Output]) -> None:
-        layout = commit_layout(self.dut.params)
-        beat: Any = layout.from_bits(self._context.get(self.dut.commit.payload.as_value()))
-        self._commit.append(beat.token)
-        if beat.last:
+        port = self.ports["commit"]
+        beat = self._context.get(self.dut.commit.payload.as_value())
+        self._commit.append(field(beat, port["token"]))
+        if field(beat, port["last"]):
             outputs.append(Decided(edge, Commit(tuple(self._commit))))
             self._commit = []
 
     def _take_request(self, slot: str, edge: int, outputs: list[Output]) -> None:
-        params = self.dut.params
-        stream = getattr(self.dut, slot)
-        beat: Any = request_layout(params).from_bits(self._context.get(stream.payload.as_value()))
-        if beat.header:
-            header: Any = header_layout(params).from_bits(beat.data)
-            self._request[slot] = (header.position, [])
+        port, header = self.ports["request"], self.ports["header"]
+        beat = self._context.get(getattr(self.dut, slot).payload.as_value())
+        data = field(beat, port["data"])
+        if field(beat, port["header"]):
+            self._request[slot] = (field(data, header["position"]), [])
             return
         position, tokens = self._request[slot]
-        tokens.append(beat.data)
-        if beat.last:
-            kind: Any = Verify
+        tokens.append(data)
+        if field(beat, port["last"]):
+            kind: type[Verify] | type[Preverify] | type[Draft] = Verify
             if slot == "task":
-                kind = Preverify if beat.kind == TaskKind.PREVERIFY else Draft
+                kind = Preverify if field(beat, port["kind"]) else Draft
             outputs.append(Decided(edge, kind(position, tuple(tokens))))
 
     # Outputs that are levels.

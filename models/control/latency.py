@@ -77,7 +77,7 @@ def latency(work: Work, params: UnitParams | None = None) -> Timing:
     committed = abort = None
     decide = CHECK + 1  # the cycle in which the verify decision begins
     if work.kind == "start" and work.presets_loaded:
-        decide += 3 * params.cycle_entries
+        decide += 3 * params.cycle_entries + 1
     elif work.kind == "token":
         decide += AVERAGE + LOOKUP + 1
     elif work.kind == "feedback":
@@ -89,7 +89,7 @@ def latency(work: Work, params: UnitParams | None = None) -> Timing:
     elif work.kind == "preverified" and not work.late:
         decide += 1
         if work.fixed:
-            decide += params.batches + SCAN_OVERHEAD - 1
+            decide += params.batches + SCAN_OVERHEAD
 
     verify_offered = decide + VERIFY if work.verify_tokens else None
     task_cycle = decide + VERIFY

@@ -1,0 +1,1 @@
+"""The RTL control unit compiled into a shared library: CXXRTL, a C++ compiler, and a clock loop in C++."""

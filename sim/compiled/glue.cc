@@ -1,0 +1,266 @@
+// Runs a CXXRTL control unit in C++ until something comes out of it. Included after the generated model;
+// the constants before it are the bit positions of the ports' fields. See engine.py for the Python side.
+
+#include <cstdint>
+#include <vector>
+
+namespace {
+
+using Model = cxxrtl_design::p_control__unit;
+
+enum Record : uint64_t { TAKEN = 0, STARTED = 1, COMMITTED = 2, ABORTED = 3, VERIFY = 4, DRAFT = 5, PREVERIFY = 6 };
+enum { TOKEN, FEEDBACK, RESULT, SLOTS };
+constexpr int64_t NEVER = INT64_MAX;
+
+template <size_t BITS>
+uint64_t get(const value<BITS> &v) {
+    uint64_t bits = v.data[0];
+    if constexpr (BITS > 32) bits |= static_cast<uint64_t>(v.data[1]) << 32;
+    return bits;
+}
+
+template <size_t BITS> // an output that is a register
+uint64_t get(const wire<BITS> &w) {
+    return get(w.curr);
+}
+
+template <size_t BITS>
+const value<BITS> &current(const value<BITS> &v) {
+    return v;
+}
+
+template <size_t BITS>
+const value<BITS> &current(const wire<BITS> &w) {
+    return w.curr;
+}
+
+template <size_t BITS>
+void set(value<BITS> &v, uint64_t bits) {
+    v.data[0] = static_cast<uint32_t>(bits);
+    if constexpr (BITS > 32) v.data[1] = static_cast<uint32_t>(bits >> 32);
+}
+
+uint64_t field(uint64_t bits, int offset, int width) { return bits >> offset & ((uint64_t{1} << width) - 1); }
+
+struct Request {
+    uint64_t position = 0;
+    std::vector<uint64_t> tokens;
+};
+
+struct Unit {
+    Model model;
+    int64_t edge = 0;
+    int64_t driven = 0;
+    int64_t wake[SLOTS] = {NEVER, NEVER, NEVER};
+    uint64_t payload[SLOTS] = {};
+    bool valid[SLOTS] = {};
+    int64_t start_at = NEVER;
+    int64_t started_at = NEVER;
+    bool abort = false;
+    std::vector<uint64_t> committed;
+    Request verify, task;
+    std::vector<uint64_t> out;
+
+    void low() {
+        model.p_clk.set<bool>(false);
+        model.step();
+    }
+
+    void high() {
+        model.p_clk.set<bool>(true);
+        model.step();
+        driven++;
+    }
+
+    void set_valid(int slot, bool on) {
+        valid[slot] = on;
+        switch (slot) {
+        case TOKEN:
+            set(model.p_token____payload, payload[slot]);
+            model.p_token____valid.set<bool>(on);
+            break;
+        case FEEDBACK:
+            set(model.p_feedback____payload, payload[slot]);
+            model.p_feedback____valid.set<bool>(on);
+            break;
+        default:
+            set(model.p_result____payload, payload[slot]);
+            model.p_result____valid.set<bool>(on);
+        }
+    }
+
+    bool taken(int slot) const {
+        switch (slot) {
+        case TOKEN: return get(model.p_token____ready);
+        case FEEDBACK: return get(model.p_feedback____ready);
+        default: return get(model.p_result____ready);
+        }
+    }
+
+    void record(uint64_t kind, const std::vector<uint64_t> &values = {}) {
+        out.push_back(static_cast<uint64_t>(edge));
+        out.push_back(kind);
+        out.push_back(values.size());
+        out.insert(out.end(), values.begin(), values.end());
+    }
+
+    void take_request(Request &request, uint64_t beat, bool is_task) {
+        uint64_t data = field(beat, REQUEST_DATA_OFFSET, REQUEST_DATA_WIDTH);
+        if (field(beat, REQUEST_HEADER_OFFSET, 1)) {
+            request.position = field(data, HEADER_POSITION_OFFSET, HEADER_POSITION_WIDTH);
+            request.tokens.assign(1, request.position);
+            return;
+        }
+        request.tokens.push_back(data);
+        if (field(beat, REQUEST_LAST_OFFSET, 1)) {
+            bool preverify = field(beat, REQUEST_KIND_OFFSET, 1);
+            record(!is_task ? VERIFY : preverify ? PREVERIFY : DRAFT, request.tokens);
+        }
+    }
+
+    // What the coming edge transfers; the clock is low and the model has settled.
+    void sample() {
+        if (get(model.p_abort) != abort) {
+            abort = !abort;
+            if (abort) record(ABORTED);
+        }
+        if (get(model.p_commit____valid)) {
+            uint64_t beat = get(model.p_commit____payload);
+            committed.push_back(field(beat, COMMIT_TOKEN_OFFSET, COMMIT_TOKEN_WIDTH));
+            if (field(beat, COMMIT_LAST_OFFSET, 1)) {
+                record(COMMITTED, committed);
+                committed.clear();
+            }
+        }
+        if (get(model.p_verify____valid)) take_request(verify, get(model.p_verify____payload), false);
+        if (get(model.p_task____valid)) take_request(task, get(model.p_task____payload), true);
+    }
+
+    // One clock edge at timebase `now`.
+    void clock(int64_t at, uint32_t now) {
+        bool changed = get(model.p_now) != now;
+        set(model.p_now, now);
+        for (int slot = 0; slot < SLOTS; slot++) {
+            if (wake[slot] <= at && !valid[slot]) {
+                set_valid(slot, true);
+                changed = true;
+            }
+        }
+        bool strobe = start_at <= at;
+        if (strobe) {
+            set(model.p_command, uint64_t{1} << COMMAND_START_OFFSET);
+            changed = true;
+        }
+        if (changed) model.step();
+        edge = at;
+        bool now_taken[SLOTS];
+        if (started_at == edge) {
+            record(STARTED);
+            started_at = NEVER;
+        }
+        for (int slot = 0; slot < SLOTS; slot++) {
+            now_taken[slot] = valid[slot] && taken(slot);
+            if (now_taken[slot]) record(TAKEN, {static_cast<uint64_t>(slot)});
+        }
+        sample();
+        high();
+        for (int slot = 0; slot < SLOTS; slot++) {
+            if (now_taken[slot]) {
+                set_valid(slot, false);
+                wake[slot] = NEVER;
+            }
+        }
+        if (strobe) {
+            set(model.p_command, 0);
+            start_at = NEVER;
+            started_at = edge + 1;
+        }
+        low();
+    }
+
+    bool requested() const { return get(model.p_clk__req); }
+
+    int64_t next_wake() const {
+        int64_t next = start_at;
+        for (int slot = 0; slot < SLOTS; slot++)
+            if (!valid[slot] && wake[slot] < next) next = wake[slot];
+        return next;
+    }
+};
+
+} // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+void *ahasd_new() {
+    auto *unit = new Unit;
+    unit->model.p_task____ready.set<bool>(true);
+    unit->model.p_verify____ready.set<bool>(true);
+    unit->model.p_commit____ready.set<bool>(true);
+    unit->model.p_rst.set<bool>(true);
+    unit->low();
+    unit->high();
+    unit->model.p_rst.set<bool>(false);
+    unit->low();
+    while (unit->requested()) {
+        unit->high();
+        unit->low();
+    }
+    unit->driven = 0;
+    return unit;
+}
+
+void ahasd_delete(void *handle) { delete static_cast<Unit *>(handle); }
+
+void ahasd_configure(void *handle, const uint32_t *words) {
+    auto &port = static_cast<Unit *>(handle)->model.p_config;
+    for (size_t k = 0; k < port.chunks; k++) port.data[k] = words[k];
+    static_cast<Unit *>(handle)->model.step();
+}
+
+void ahasd_start(void *handle, int64_t edge) { static_cast<Unit *>(handle)->start_at = edge; }
+
+void ahasd_submit(void *handle, int slot, uint64_t payload, int64_t edge) {
+    auto *unit = static_cast<Unit *>(handle);
+    unit->payload[slot] = payload;
+    unit->wake[slot] = edge;
+}
+
+// Runs up to edge `limit`. `shift` turns edges into timebase ticks; negative: the timebase stands at `now`.
+// Stops at the first edge with an output, or with `to_rest` when the unit no longer asks for its clock.
+// Returns the number of words in the output buffer: records of edge, kind, count, values.
+int64_t ahasd_run(void *handle, int64_t limit, int shift, uint32_t now, int to_rest, int every) {
+    auto *unit = static_cast<Unit *>(handle);
+    unit->out.clear();
+    for (;;) {
+        int64_t next = unit->edge + 1;
+        if (!unit->requested() && !every) {
+            int64_t wake = unit->next_wake();
+            if (wake == NEVER) break;
+            if (wake > next) next = wake;
+        }
+        if (next > limit) break;
+        unit->clock(next, shift < 0 ? now : static_cast<uint32_t>(next >> shift));
+        if (!to_rest && !unit->out.empty()) break;
+    }
+    return static_cast<int64_t>(unit->out.size());
+}
+
+const uint64_t *ahasd_output(void *handle) { return static_cast<Unit *>(handle)->out.data(); }
+
+int ahasd_requested(void *handle) { return static_cast<Unit *>(handle)->requested(); }
+
+int64_t ahasd_edge(void *handle) { return static_cast<Unit *>(handle)->edge; }
+
+int64_t ahasd_driven(void *handle) { return static_cast<Unit *>(handle)->driven; }
+
+uint32_t ahasd_cause(void *handle) { return static_cast<uint32_t>(get(static_cast<Unit *>(handle)->model.p_cause)); }
+
+void ahasd_counters(void *handle, uint32_t *words) {
+    const auto &port = current(static_cast<Unit *>(handle)->model.p_counters);
+    for (size_t k = 0; k < port.chunks; k++) words[k] = port.data[k];
+}
+
+}
+#pragma GCC visibility pop
