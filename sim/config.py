@@ -1,0 +1,96 @@
+"""What a run is: everything that a user can choose, checked before anything is simulated."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ahasd.models.control.params import ControlConfig
+from ahasd.models.errors import ConfigError
+from ahasd.models.language_files import DEFAULT_PAIR
+from ahasd.models.platform import DEFAULT_PLATFORM
+from ahasd.models.policies import DEFAULT_POLICY
+from ahasd.models.settings import check, param
+from ahasd.models.traces import DEFAULT_TRACE
+from ahasd.sim.systems import DEFAULT_SYSTEM
+
+__all__ = ["ControlSettings", "RunConfig", "SystemSettings"]
+
+_R = ControlConfig.RANGES
+
+
+def _ranged(default: Any, key: str, **more: Any) -> Any:
+    low, high = _R[key]
+    return param(default, low=low, high=high, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlSettings:
+    """``control.*``: the control unit's configuration, its timebase and its predictor. None: derived."""
+
+    edc: bool | None = param(None, note="None: as the system says")
+    tvc: bool | None = param(None, note="None: as the system says")
+    suppress: str = param("wait", choices=("wait", "preverify"), note="used when tvc is off")
+    verify_all: bool = True
+    max_draft: int = _ranged(16, "max_draft", unit="tokens")
+    verify_max: int = _ranged(32, "verify_max", unit="tokens")
+    preverify_max: int = _ranged(8, "preverify_max", unit="tokens")
+    context: int | None = _ranged(None, "context", unit="tokens", note="None: the trace's prompt")
+    prompt_token: int | None = _ranged(None, "prompt_token", note="None: the trace's")
+    npu_preset: int | None = _ranged(
+        None, "npu_preset", unit="UQ24.8 ticks a KV entry", note="None: cost model"
+    )
+    draft_preset: int | None = _ranged(
+        None, "draft_preset", unit="UQ24.8 ticks a token", note="None: cost model"
+    )
+    preverify_preset: int | None = _ranged(
+        None, "preverify_preset", unit="UQ24.8 ticks a token", note="None: cost model"
+    )
+    tick_cycles: int = param(256, unit="clock cycles", low=1, high=65536, note="a power of two")
+    h_max: float | None = param(
+        None, unit="nats", low=0.01, high=12.48, note="None: the trace set's provenance"
+    )
+    predictor: str = param("edc", choices=("edc", "always-go"), note="draft-control predictor behind EDC")
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.tick_cycles & (self.tick_cycles - 1):
+            raise ConfigError(f"tick_cycles: {self.tick_cycles} must be a power of two from 1 to 65536")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemSettings:
+    """``system.*``: parts of the system that are not the control unit's."""
+
+    aau: bool | None = param(None, note="attention unit in each rank; None: as the system says")
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """One run. Names are looked up and ranges checked by :func:`ahasd.sim.run.prepare`."""
+
+    system: str = DEFAULT_SYSTEM
+    pair: str = DEFAULT_PAIR
+    policy: str = DEFAULT_POLICY
+    platform: str = DEFAULT_PLATFORM
+    """Name of a preset, or a TOML file."""
+    trace: str = DEFAULT_TRACE
+    """``SET/NN``, ``SET`` (all of it, each trace a run of its own), or a path."""
+    tokens: int = 1024
+    """Committed tokens after which a run ends, of each trace; at most the trace's rows."""
+    engine: str | None = None
+    """None: golden, if the system has a control unit."""
+    seed: int = 0
+    """For policies that draw random numbers."""
+    set: Mapping[str, Any] = field(default_factory=dict)
+    """Settings by dotted key: ``platform.``, ``control.``, ``policy.``, ``system.``."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it but the engine, which changes no result."""
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "engine"}
+        return {**values, "set": dict(self.set)}

@@ -1,0 +1,213 @@
+"""Simulate: from a configuration to a result."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ahasd.models.control.params import ControlConfig
+from ahasd.models.cost import CostModel, make_cost
+from ahasd.models.errors import ConfigError
+from ahasd.models.language_files import pair
+from ahasd.models.platform import Platform, load_platform, with_overrides
+from ahasd.models.policies import make_policy
+from ahasd.models.rollout import DraftRollout
+from ahasd.models.settings import by_group, override, rows
+from ahasd.models.traces import Trace, resolve
+from ahasd.sim.caches import TrueText
+from ahasd.sim.config import ControlSettings, RunConfig, SystemSettings
+from ahasd.sim.engine import ControlEngine
+from ahasd.sim.engines import DEFAULT_ENGINE, check_engine, golden_maker, make_engine
+from ahasd.sim.presets import cycle_presets
+from ahasd.sim.result import Result, TraceResult
+from ahasd.sim.systems import SystemSpec, find_system
+from ahasd.sim.systems.assembly import Assembly, Setup
+from ahasd.sim.systems.asynchronous import asynchronous
+from ahasd.sim.systems.lockstep import lockstep
+from ahasd.sim.tally import tally
+
+__all__ = ["Plan", "prepare", "simulate"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A configuration looked up and checked: all that the run needs."""
+
+    config: RunConfig
+    system: SystemSpec
+    platform: Platform
+    control: ControlSettings
+    traces: list[Trace]
+    costs: CostModel
+    engine: str | None
+    changes: dict[str, dict[str, Any]]
+    """``config.set`` by group."""
+
+    @property
+    def tick_ps(self) -> int:
+        """Period of the control unit's timebase."""
+        return self.control.tick_cycles * self.platform.control_clock_ps
+
+
+def prepare(config: RunConfig) -> Plan:
+    """Look up every name and check every value of ``config``.
+
+    Raises
+    ------
+    AhasdError
+        At the first mistake: a name or key that does not exist (near ones are listed), a value out of range,
+        a trace that is missing or broken, a model that does not fit.
+    """
+    changes = by_group(config.set)
+    system = find_system(config.system)
+    if not system.control_unit and config.engine is not None:
+        raise ConfigError(f"--engine: system {system.name} has no control unit, so no engine to choose")
+    engine = check_engine(config.engine or DEFAULT_ENGINE) if system.control_unit else None
+    platform = with_overrides(load_platform(config.platform), changes["platform"])
+    control = override(ControlSettings(), "control", changes["control"])
+    settings = override(SystemSettings(), "system", changes["system"])
+    draft, target = pair(config.pair)
+    make_policy(config.policy, **changes["policy"])
+    traces = resolve(config.trace)
+    rows_left = min(trace.rows for trace in traces)
+    if not 1 <= config.tokens <= rows_left:
+        raise ConfigError(f"--tokens: {config.tokens} must be from 1 to {rows_left}, what {config.trace} has")
+    return Plan(
+        config=config,
+        system=system,
+        platform=platform,
+        control=control,
+        traces=traces,
+        costs=make_cost(platform, draft, target, aau=system.aau if settings.aau is None else settings.aau),
+        engine=engine,
+        changes=changes,
+    )
+
+
+def simulate(
+    config: RunConfig | None = None,
+    *,
+    vcd: Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Result:
+    """Run ``config`` (the default run without one).
+
+    Parameters
+    ----------
+    config : RunConfig, optional
+    vcd : Path, optional
+        Write the RTL's waves; of one trace only.
+    progress : callable, optional
+        Is called with the name of each trace before it runs.
+
+    Raises
+    ------
+    AhasdError
+        If the configuration is wrong; see :func:`prepare`.
+    ModelError
+        If a model contradicts itself or the engine its golden model: a defect, not the user's mistake.
+    """
+    plan = prepare(config or RunConfig())
+    if vcd is not None and len(plan.traces) > 1:
+        raise ConfigError(f"--vcd: {plan.config.trace} is {len(plan.traces)} traces; name one")
+    runs = []
+    for trace in plan.traces:
+        if progress is not None:
+            progress(trace.name)
+        runs.append(_run(plan, trace, vcd))
+    policy = make_policy(plan.config.policy, **plan.changes["policy"])
+    return Result(
+        config=plan.config,
+        settings={
+            row.path: row.value
+            for settings, path in (
+                (plan.platform, "platform"),
+                (plan.control, "control"),
+                (policy.params, "policy"),
+            )
+            for row in rows(settings, path)
+        },
+        policy=policy.name,
+        system=plan.system.name,
+        version=version("ahasd"),
+        runs=runs,
+    )
+
+
+def control_config(plan: Plan, trace: Trace) -> ControlConfig:
+    """The unit's configuration for one trace: settings given, else system, trace and cost model."""
+    given = plan.control
+    context = trace.context if given.context is None else given.context
+    values: dict[str, Any] = {
+        "edc": plan.system.edc,
+        "tvc": plan.system.tvc,
+        "context": context,
+        "prompt_token": trace.prompt_token,
+        **cycle_presets(plan.costs, context, plan.tick_ps),
+    }
+    for key in ControlConfig().to_dict():
+        if getattr(given, key) is not None:
+            values[key] = getattr(given, key)
+    return ControlConfig(**values)
+
+
+def _run(plan: Plan, trace: Trace, vcd: Path | None) -> TraceResult:
+    began = time.perf_counter()
+    control = control_config(plan, trace)
+    setup = Setup(
+        rollout=DraftRollout(trace),
+        text=TrueText(trace.y.tolist(), control.context, control.prompt_token),
+        costs=plan.costs,
+        policy=make_policy(plan.config.policy, **plan.changes["policy"]),
+        control=control,
+        h_max=plan.control.h_max or trace.h_max,
+        contention=plan.platform.contention,
+        tokens=plan.config.tokens,
+    )
+    with _engine(plan, vcd) as engine:
+        system = _assemble(plan, setup, engine)
+        system.run()
+        report = None if engine is None else engine.report()
+    observer = system.observer
+    return TraceResult(
+        trace=trace,
+        context=control.context,
+        tally=tally(system, plan.costs.prefill_ps(control.context), plan.tick_ps),
+        committed=system.host.committed,
+        npu_spans=system.npu.spans,
+        pim_spans=system.pim.spans,
+        dropped=[] if observer is None else observer.drops,
+        recording=None if observer is None else observer.recording(),
+        engine=report,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _assemble(plan: Plan, setup: Setup, engine: ControlEngine | None) -> Assembly:
+    if engine is None:
+        return lockstep(setup)
+    make = golden_maker(plan.control.predictor)
+    return asynchronous(setup, engine, make, plan.platform.control_clock_ps)
+
+
+@contextlib.contextmanager
+def _engine(plan: Plan, vcd: Path | None) -> Iterator[ControlEngine | None]:
+    """The run's engine, closed afterwards if it needs that (waves)."""
+    if plan.engine is None:
+        if vcd is not None:
+            raise ConfigError(f"--vcd: system {plan.system.name} has no control unit, so no waves")
+        yield None
+        return
+    control = plan.control
+    engine = make_engine(plan.engine, tick_cycles=control.tick_cycles, predictor=control.predictor, vcd=vcd)
+    try:
+        yield engine
+    finally:
+        close = getattr(engine, "close", None)
+        if close is not None:
+            close()
