@@ -17,6 +17,8 @@ class Gemv(NamedTuple):
     name: str
     out: int
     inp: int
+    fresh: bool = True
+    """Its input is not that of the GEMV before it."""
 
 
 class Nonlinear(NamedTuple):
@@ -73,11 +75,11 @@ class LanguageModel:
     def gemvs(self) -> tuple[Gemv, ...]:
         """GEMVs of one layer, in order; fused ones where the block is parallel."""
         h, f, a, kv = self.hidden, self.ffn, self.attention_width, self.kv_width
-        up = [Gemv("gate", f, h), Gemv("up", f, h)] if self.gated else [Gemv("up", f, h)]
+        up = [Gemv("gate", f, h), Gemv("up", f, h, fresh=False)] if self.gated else [Gemv("up", f, h)]
         if self.parallel:
-            fused = Gemv("gate_up", 2 * f, h) if self.gated else Gemv("up", f, h)
-            return (Gemv("qkv", a + 2 * kv, h), Gemv("o", h, a), fused, Gemv("down", h, f))
-        qkv = (Gemv("q", a, h), Gemv("k", kv, h), Gemv("v", kv, h))
+            wide = Gemv("gate_up", 2 * f, h, fresh=False) if self.gated else Gemv("up", f, h, fresh=False)
+            return (Gemv("qkv", a + 2 * kv, h), wide, Gemv("o", h, a), Gemv("down", h, f))
+        qkv = (Gemv("q", a, h), Gemv("k", kv, h, fresh=False), Gemv("v", kv, h, fresh=False))
         return (*qkv, Gemv("o", h, a), *up, Gemv("down", h, f))
 
     @property
@@ -114,13 +116,17 @@ class LanguageModel:
         """INT8 bytes that the model takes in memory."""
         return self.parameters
 
-    def nonlinear(self, context: int) -> tuple[Nonlinear, ...]:
-        """Operators of one layer that are no GEMV, for one token that attends to ``context`` positions."""
+    def softmax(self, context: int) -> Nonlinear:
+        """The softmax of one layer, for one token that attends to ``context`` positions."""
+        return Nonlinear("softmax", self.heads * context, self.heads * context)
+
+    @property
+    def elementwise(self) -> tuple[Nonlinear, ...]:
+        """All other operators of one layer that are no GEMV, for one token, in order."""
         h, f, a = self.hidden, self.ffn, self.attention_width
         ops = [Nonlinear("norm", h, h)]
         if not self.positions:
             ops.append(Nonlinear("rope", a + self.kv_width, a + self.kv_width))
-        ops.append(Nonlinear("softmax", self.heads * context, self.heads * context))
         if not self.parallel:
             ops += [Nonlinear("residual", 2 * h, h), Nonlinear("norm", h, h)]
         ops.append(Nonlinear("activation", (2 if self.gated else 1) * f, f))

@@ -105,12 +105,14 @@ def _override(settings: T, path: str, changes: Mapping[str, Any]) -> T:
 
 
 def rows(settings: Any, path: str) -> list[Row]:
-    """All settings below ``path``, in the order of their declaration."""
+    """All settings below ``path``, in the order of their declaration; fields marked as labels are none."""
     out: list[Row] = []
     for field, kind in _fields(settings):
         key, value = f"{path}.{field.name}", getattr(settings, field.name)
         if dataclasses.is_dataclass(value):
             out += rows(value, key)
+            continue
+        if field.metadata.get("label"):
             continue
         ranges = getattr(type(settings), "RANGES", {})
         out.append(

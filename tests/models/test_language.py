@@ -50,7 +50,8 @@ def test_gemvs_of_a_layer(name: str, count: int) -> None:
 
 
 def test_nonlinear_operators() -> None:
-    llama = {op.name: op.elements for op in language_model("llama2-7b").nonlinear(100)}
+    model = language_model("llama2-7b")
+    llama = {op.name: op.elements for op in (*model.elementwise, model.softmax(100))}
     assert llama == {
         "norm": 4096,
         "rope": 8192,
@@ -58,9 +59,10 @@ def test_nonlinear_operators() -> None:
         "residual": 8192,
         "activation": 22016,
     }
-    names = [op.name for op in language_model("palm-8b").nonlinear(1)]
-    assert names == ["norm", "rope", "softmax", "activation", "residual"]
-    assert "rope" not in [op.name for op in language_model("opt-1.3b").nonlinear(1)]
+    names = [op.name for op in language_model("palm-8b").elementwise]
+    assert names == ["norm", "rope", "activation", "residual"]
+    names = [op.name for op in language_model("opt-1.3b").elementwise]
+    assert names == ["norm", "residual", "norm", "activation", "residual"]
 
 
 def test_pairs() -> None:

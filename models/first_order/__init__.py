@@ -1,0 +1,1 @@
+"""First-order timing: closed formulas for passes on PIM and NPU."""

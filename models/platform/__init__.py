@@ -1,0 +1,26 @@
+"""Platforms: parameters, presets, and what does not add up in them."""
+
+from ahasd.models.platform.params import Aau, Dram, Link, Npu, Pim, Platform
+from ahasd.models.platform.presets import (
+    DEFAULT_PLATFORM,
+    check_capacity,
+    list_platforms,
+    load_platform,
+    platform_rows,
+    with_overrides,
+)
+
+__all__ = [
+    "DEFAULT_PLATFORM",
+    "Aau",
+    "Dram",
+    "Link",
+    "Npu",
+    "Pim",
+    "Platform",
+    "check_capacity",
+    "list_platforms",
+    "load_platform",
+    "platform_rows",
+    "with_overrides",
+]
