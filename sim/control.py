@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
 import simpy
+
 from ahasd.models.control.events import (
     Abort,
     Aborted,

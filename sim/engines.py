@@ -18,8 +18,7 @@ from ahasd.sim.golden_engine import GoldenEngine
 __all__ = ["DEFAULT_ENGINE", "ENGINES", "check_engine", "golden_maker", "make_engine", "make_replay_unit"]
 
 DEFAULT_ENGINE = "golden"
-ENGINES = ("golden", "rtl")
-LATER = ("compiled",)
+ENGINES = ("golden", "rtl", "compiled")
 
 
 def check_engine(name: str) -> str:
@@ -28,12 +27,10 @@ def check_engine(name: str) -> str:
     Raises
     ------
     ConfigError
-        If there is none, or it is not available yet.
+        If there is none.
     """
-    if name in LATER:
-        raise ConfigError(f"engine {name}: not available yet; available: {', '.join(ENGINES)}")
     if name not in ENGINES:
-        raise ConfigError(f"engine {name!r}: unknown; near: {near(name, [*ENGINES, *LATER])}")
+        raise ConfigError(f"engine {name!r}: unknown; near: {near(name, ENGINES)}")
     return name
 
 
@@ -54,17 +51,22 @@ def make_engine(
         If there is no such engine, or ``vcd`` is asked of one that has no waves.
     """
     check_engine(name)
+    if vcd is not None and name != "rtl":
+        raise ConfigError(f"--vcd: the {name} engine writes no waves, expected --engine rtl")
     if name == "golden":
-        if vcd is not None:
-            raise ConfigError("--vcd: the golden engine has no waves, expected --engine rtl")
         return GoldenEngine(tick_cycles, golden_maker(predictor))
+
+    if name == "compiled":
+        from ahasd.sim.compiled.build import library
+        from ahasd.sim.compiled.engine import CompiledEngine
+
+        return CompiledEngine(tick_cycles, library(predictor=predictor))
 
     from ahasd.rtl import predictor as hardware
     from ahasd.rtl.control_unit import ControlUnit as RtlUnit
     from ahasd.sim.rtl_engine import RtlEngine
 
-    kinds = {"edc": hardware.EntropyHistoryPredictor, "always-go": hardware.AlwaysGoOn}
-    return RtlEngine(tick_cycles, lambda: RtlUnit(predictor=kinds[predictor]), vcd)
+    return RtlEngine(tick_cycles, lambda: RtlUnit(predictor=hardware.PREDICTORS[predictor]), vcd)
 
 
 def make_replay_unit(name: str) -> ReplayUnit:
@@ -72,6 +74,10 @@ def make_replay_unit(name: str) -> ReplayUnit:
     check_engine(name)
     if name == "golden":
         return GoldenUnit()
+    if name == "compiled":
+        from ahasd.sim.compiled.engine import CompiledReplayUnit
+
+        return CompiledReplayUnit()
 
     from ahasd.sim.rtl_engine import RtlReplayUnit
 

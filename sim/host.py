@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import simpy
+
 from ahasd.sim.caches import TrueText
 from ahasd.sim.ports import Controller
 

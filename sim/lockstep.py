@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import simpy
+
 from ahasd.models.control.events import Aborted, Draft, Event, Feedback, Preverified, Preverify, Token, Verify
 from ahasd.sim.ports import ModelError, Output
 

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import Any
 
 import simpy
+
 from ahasd.models.control.events import Feedback, Verify
 from ahasd.models.cost import CostModel
 from ahasd.sim.caches import TargetCache, TrueText

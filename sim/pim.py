@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import Any
 
 import simpy
+
 from ahasd.models.control.events import Aborted, Draft, Preverified, Preverify, Token
 from ahasd.models.cost import CostModel
 from ahasd.models.policies import Cutter, Features

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 import simpy
-from ahasd.models.control.events import Aborted, Draft, Event, Feedback, Preverified, Preverify, Token, Verify
 from simpy.events import EventPriority
+
+from ahasd.models.control.events import Aborted, Draft, Event, Feedback, Preverified, Preverify, Token, Verify
 
 __all__ = ["AFTER_ALL", "DELIVERY", "At", "Controller", "Input", "ModelError", "Output"]
 

@@ -31,7 +31,10 @@ from ahasd.sim.systems.asynchronous import asynchronous
 from ahasd.sim.systems.lockstep import lockstep
 from ahasd.sim.tally import tally
 
-__all__ = ["Plan", "prepare", "simulate"]
+__all__ = ["Plan", "Progress", "prepare", "simulate"]
+
+Progress = Callable[[str, int, int], None]
+"""Called with a trace's name, tokens committed and tokens wanted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +96,7 @@ def simulate(
     config: RunConfig | None = None,
     *,
     vcd: Path | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Result:
     """Run ``config`` (the default run without one).
 
@@ -103,7 +106,7 @@ def simulate(
     vcd : Path, optional
         Write the RTL's waves; of one trace only.
     progress : callable, optional
-        Is called with the name of each trace before it runs.
+        Is called with trace, tokens committed and tokens wanted, at the start and at each commit.
 
     Raises
     ------
@@ -117,9 +120,7 @@ def simulate(
         raise ConfigError(f"--vcd: {plan.config.trace} is {len(plan.traces)} traces; name one")
     runs = []
     for trace in plan.traces:
-        if progress is not None:
-            progress(trace.name)
-        runs.append(_run(plan, trace, vcd))
+        runs.append(_run(plan, trace, vcd, progress))
     policy = make_policy(plan.config.policy, **plan.changes["policy"])
     return Result(
         config=plan.config,
@@ -156,7 +157,7 @@ def control_config(plan: Plan, trace: Trace) -> ControlConfig:
     return ControlConfig(**values)
 
 
-def _run(plan: Plan, trace: Trace, vcd: Path | None) -> TraceResult:
+def _run(plan: Plan, trace: Trace, vcd: Path | None, progress: Progress | None) -> TraceResult:
     began = time.perf_counter()
     control = control_config(plan, trace)
     setup = Setup(
@@ -171,6 +172,8 @@ def _run(plan: Plan, trace: Trace, vcd: Path | None) -> TraceResult:
     )
     with _engine(plan, vcd) as engine:
         system = _assemble(plan, setup, engine)
+        if progress is not None:
+            _announce(system, trace.name, plan.config.tokens, progress)
         system.run()
         report = None if engine is None else engine.report()
     observer = system.observer
@@ -186,6 +189,11 @@ def _run(plan: Plan, trace: Trace, vcd: Path | None) -> TraceResult:
         engine=report,
         seconds=time.perf_counter() - began,
     )
+
+
+def _announce(system: Assembly, name: str, wanted: int, progress: Progress) -> None:
+    progress(name, 0, wanted)
+    system.controller.commit.connect(lambda _: progress(name, len(system.host.committed), wanted))
 
 
 def _assemble(plan: Plan, setup: Setup, engine: ControlEngine | None) -> Assembly:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import simpy
+
 from ahasd.models.control.params import ControlConfig
 from ahasd.models.cost import CostModel
 from ahasd.models.policies import Cutter, Policy
@@ -40,6 +41,7 @@ class Assembly:
     """A system that can run once."""
 
     env: simpy.Environment
+    controller: Controller
     pim: Pim
     npu: Npu
     host: Host
@@ -89,4 +91,6 @@ def assemble(
         controller=controller,
         h_max=setup.h_max,
     )
-    return Assembly(env=env, pim=pim, npu=npu, host=host, cache=cache, observer=observer)
+    return Assembly(
+        env=env, controller=controller, pim=pim, npu=npu, host=host, cache=cache, observer=observer
+    )

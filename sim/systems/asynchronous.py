@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import simpy
+
 from ahasd.models.control.unit import ControlUnit
 from ahasd.sim.control import Control
 from ahasd.sim.engine import CLOCK_PS, ControlEngine

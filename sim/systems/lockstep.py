@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import simpy
+
 from ahasd.sim.lockstep import Lockstep
 from ahasd.sim.systems.assembly import Assembly, Setup, assemble
 
