@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ahasd.sim.result import Result, TraceResult
 from ahasd.sim.spans import Span
 
-__all__ = ["Kind", "Row", "segments", "summary", "timeline"]
+__all__ = ["Kind", "Row", "comparison", "segments", "summary", "timeline"]
 
 
 class Row(NamedTuple):
@@ -141,3 +141,20 @@ def _text(run: TraceResult, tokens: list[int]) -> str:
     """Text that is safe to print: control characters are shown as a replacement."""
     text = run.trace.text(tokens)
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def comparison(documents: list[dict[str, Any]]) -> list[list[str]]:
+    """Figures of several runs side by side, a header first; ``x`` is tokens/s over those of the first run."""
+    base = documents[0]["tokens_per_s"]
+    columns: list[tuple[str, list[str]]] = [
+        ("tokens/s", [_number(d["tokens_per_s"]) for d in documents]),
+        ("x", [_number(d["tokens_per_s"] / base) for d in documents]),
+        ("useful", [_percent(d["useful"]) for d in documents]),
+        ("acceptance", [_percent(d["acceptance"]) for d in documents]),
+        ("tokens/verify", [_number(d["tokens_per_verification"]) for d in documents]),
+    ]
+    for device, state in (("npu", "busy"), ("npu", "blocked"), ("pim", "draft"), ("pim", "preverify")):
+        shares = [_percent(d[device][f"{state}_ps"] / d["time_ps"]) for d in documents]
+        columns.append((f"{device.upper()} {state}", shares))
+    header = ["system", *(name for name, _ in columns)]
+    return [header, *([d["system"], *(v[i] for _, v in columns)] for i, d in enumerate(documents))]

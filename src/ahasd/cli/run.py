@@ -1,0 +1,155 @@
+"""`ahasd run`: one co-simulation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ahasd.cli import options
+from ahasd.cli.output import Progress, print_table, table_text
+
+if TYPE_CHECKING:
+    from ahasd.sim.result import Result, TraceResult
+
+EXAMPLE = (
+    "Example: ahasd run --system async+edc --trace smollm2-greedy/02 --tokens 512 --set control.max_draft=8"
+)
+
+VERIFICATIONS = 20
+"""Verifications that -v shows."""
+
+
+def run(
+    system: Annotated[
+        str | None,
+        typer.Option(
+            help="npu-pim-sync, async[+aau][+edc][+tvc] or ahasd.", show_default="ahasd", metavar="SYSTEM"
+        ),
+    ] = None,
+    pair: options.Pair = None,
+    policy: options.Policy = None,
+    platform: options.Platform = None,
+    trace: options.Trace = None,
+    tokens: options.Tokens = 1024,
+    engine: options.Engine = None,
+    seed: options.Seed = 0,
+    settings: options.Settings = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the control unit's events and decisions, for `ahasd replay`.", metavar="FILE"
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write all results into this folder.", metavar="DIR")
+    ] = None,
+    vcd: Annotated[
+        Path | None,
+        typer.Option(help="Write the RTL's waves, and a GTKWave save file beside them.", metavar="FILE"),
+    ] = None,
+    text: Annotated[
+        bool, typer.Option("--text", help="Print the text, with the drafts that were dropped marked.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print a timeline of the first verifications.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Run the control unit with PIM, NPU and language-model traces around it, and report."""
+    from ahasd.models.errors import ConfigError
+    from ahasd.sim.files import json_text
+    from ahasd.sim.run import simulate
+
+    if as_json and (text or verbose):
+        raise ConfigError("--json: prints one JSON document and nothing else, so neither --text nor -v")
+    config = options.run_config(
+        settings,
+        system=system,
+        pair=pair,
+        policy=policy,
+        platform=platform,
+        trace=trace,
+        tokens=tokens,
+        engine=engine,
+        seed=seed,
+    )
+    progress = Progress()
+    try:
+        result = simulate(config, vcd=vcd, progress=progress)
+    finally:
+        progress.end()
+    if record is not None:
+        _record(result, record)
+    if out is not None:
+        _write(result, out)
+    if as_json:
+        sys.stdout.write(json_text(result.to_dict()))
+        return
+    _print(result, text, verbose)
+
+
+def _record(result: Result, path: Path) -> None:
+    from ahasd.models.errors import ConfigError
+    from ahasd.models.replay import write_replay
+
+    if len(result.runs) > 1:
+        raise ConfigError(f"--record: {result.config.trace} is {len(result.runs)} traces; name one")
+    recording = result.runs[0].recording
+    if recording is None:
+        raise ConfigError(f"--record: system {result.system} has no control unit, so nothing to record")
+    write_replay(path, recording)
+
+
+def _write(result: Result, folder: Path) -> None:
+    from ahasd.sim.files import json_text, make_folder, write_whole
+    from ahasd.sim.views import summary, timeline
+
+    make_folder(folder)
+    write_whole(folder / "summary.txt", table_text(summary(result)))
+    for run in result.runs:
+        suffix = "" if len(result.runs) == 1 else "-" + Path(run.trace.name).stem
+        write_whole(folder / f"text{suffix}.txt", _marked(run))
+        write_whole(
+            folder / f"timeline{suffix}.txt",
+            "".join(line + "\n" for line in timeline(run, len(run.npu_spans))),
+        )
+    write_whole(folder / "run.json", json_text(result.to_dict()))
+
+
+def _print(result: Result, text: bool, verbose: bool) -> None:
+    from ahasd.sim.views import summary, timeline
+
+    print_table(summary(result))
+    for run in result.runs:
+        if verbose:
+            print(f"\n{run.trace.name}: the first verifications")
+            print("\n".join(timeline(run, VERIFICATIONS)))
+        if text:
+            print(f"\n{run.trace.name}: committed text, [-drafts that were dropped-]")
+            _print_text(run)
+
+
+def _marked(run: TraceResult) -> str:
+    from ahasd.sim.views import Kind, segments
+
+    return (
+        "".join(piece if kind is Kind.COMMITTED else f"[-{piece}-]" for kind, piece in segments(run)) + "\n"
+    )
+
+
+def _print_text(run: TraceResult) -> None:
+    if not sys.stdout.isatty():
+        sys.stdout.write(_marked(run))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    from ahasd.sim.views import Kind, segments
+
+    marked = Text()
+    for kind, piece in segments(run):
+        marked.append(piece, style="" if kind is Kind.COMMITTED else "dim red strike")
+    Console(highlight=False).print(marked)
