@@ -47,9 +47,12 @@ class Counters(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         amounts = {"dropped": self.dropped, "preverified": self.preverified}
+        # A register each, not one wide structure: simulators copy a register whole at every change.
         for number, name in enumerate(COUNTERS):
+            value = Signal(self._params.counter_bits, name=name)
+            m.d.comb += self.values[name].eq(value)
             with m.If(self.clear):
-                m.d.sync += self.values[name].eq(0)
+                m.d.sync += value.eq(0)
             with m.Elif(self.count[number]):
-                m.d.sync += self.values[name].eq(self.values[name] + amounts.get(name, 1))
+                m.d.sync += value.eq(value + amounts.get(name, 1))
         return m

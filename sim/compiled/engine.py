@@ -47,7 +47,6 @@ def _load(folder: Path) -> tuple[ctypes.CDLL, PortMap]:
         "submit": (None, [handle, ctypes.c_int, ctypes.c_uint64, edge]),
         "run": (edge, [handle, edge, ctypes.c_int, word, ctypes.c_int, ctypes.c_int]),
         "output": (ctypes.POINTER(ctypes.c_uint64), [handle]),
-        "requested": (ctypes.c_int, [handle]),
         "edge": (edge, [handle]),
         "driven": (edge, [handle]),
         "cause": (word, [handle]),
@@ -72,7 +71,10 @@ class CompiledUnit:
     def __init__(self, folder: Path | None = None) -> None:
         self._code, self.ports = _load(folder or library())
         self._handle = self._code.ahasd_new()
+        self._run = self._code.ahasd_run
         self._events: list[Event | None] = [None] * len(SLOTS)
+        self.clk_req = False
+        """The unit asks for its clock, as of the latest :meth:`run`."""
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
@@ -111,7 +113,9 @@ class CompiledUnit:
         every : bool
             Clock every edge even while ``clk_req`` is low.
         """
-        words = self._code.ahasd_run(self._handle, limit, shift, now, to_rest, every)
+        state = self._run(self._handle, limit, shift, now, to_rest, every)
+        self.clk_req = bool(state & 1)
+        words = state >> 1
         if not words:
             return []
         raw = self._code.ahasd_output(self._handle)[:words]
@@ -136,11 +140,6 @@ class CompiledUnit:
                 case _:
                     outputs.append(Decided(edge, REQUESTS[kind](values[0], tuple(values[1:]))))
         return outputs
-
-    @property
-    def clk_req(self) -> bool:
-        """The unit asks for its clock."""
-        return bool(self._code.ahasd_requested(self._handle))
 
     @property
     def edge(self) -> int:

@@ -61,6 +61,8 @@ struct Unit {
     Request verify, task;
     std::vector<uint64_t> out;
 
+    // A step evaluates the model once: after the rising edge the outputs are those of before it, and the
+    // falling edge's step brings them up to date, with the inputs that were changed meanwhile.
     void low() {
         model.p_clk.set<bool>(false);
         model.step();
@@ -229,7 +231,8 @@ void ahasd_submit(void *handle, int slot, uint64_t payload, int64_t edge) {
 
 // Runs up to edge `limit`. `shift` turns edges into timebase ticks; negative: the timebase stands at `now`.
 // Stops at the first edge with an output, or with `to_rest` when the unit no longer asks for its clock.
-// Returns the number of words in the output buffer: records of edge, kind, count, values.
+// Returns twice the number of words in the output buffer (records of edge, kind, count, values), plus one if
+// the unit still asks for its clock.
 int64_t ahasd_run(void *handle, int64_t limit, int shift, uint32_t now, int to_rest, int every) {
     auto *unit = static_cast<Unit *>(handle);
     unit->out.clear();
@@ -244,12 +247,10 @@ int64_t ahasd_run(void *handle, int64_t limit, int shift, uint32_t now, int to_r
         unit->clock(next, shift < 0 ? now : static_cast<uint32_t>(next >> shift));
         if (!to_rest && !unit->out.empty()) break;
     }
-    return static_cast<int64_t>(unit->out.size());
+    return static_cast<int64_t>(unit->out.size()) << 1 | unit->requested();
 }
 
 const uint64_t *ahasd_output(void *handle) { return static_cast<Unit *>(handle)->out.data(); }
-
-int ahasd_requested(void *handle) { return static_cast<Unit *>(handle)->requested(); }
 
 int64_t ahasd_edge(void *handle) { return static_cast<Unit *>(handle)->edge; }
 
