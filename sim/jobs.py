@@ -32,9 +32,12 @@ class Job:
 
     def run_at(self, share: int, whole: int) -> None:
         """From now on, ``share`` / ``whole`` of full speed."""
-        self._finished, self._since, self._speed = self.progress, int(self._env.now), (share, whole)
-        self._round += 1
-        if share and not self.done.triggered:
+        self._change(share, whole)
+        if self.done.triggered:
+            return
+        if self._finished == self.total:
+            self._finish(self._round)
+        elif share:
             current = self._round
             wait = -(-(self.total - self._finished) * whole // share)
             timer = self._env.timeout(wait)
@@ -42,12 +45,15 @@ class Job:
 
     def stop(self) -> None:
         """Give up: ``done`` never fires."""
-        self.run_at(0, 1)
+        self._change(0, 1)
+
+    def _change(self, share: int, whole: int) -> None:
+        self._finished, self._since, self._speed = self.progress, int(self._env.now), (share, whole)
+        self._round += 1
 
     def _finish(self, current: int) -> None:
         if current == self._round:
-            self._finished = self.total
-            self._speed = (0, 1)
+            self._finished, self._speed = self.total, (0, 1)
             self.done.succeed()
 
 

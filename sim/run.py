@@ -80,6 +80,14 @@ def prepare(config: RunConfig) -> Plan:
     rows_left = min(trace.rows for trace in traces)
     if not 1 <= config.tokens <= rows_left:
         raise ConfigError(f"--tokens: {config.tokens} must be from 1 to {rows_left}, what {config.trace} has")
+    for trace in traces:
+        length = (control.context or trace.context) + config.tokens
+        for model in (draft, target):
+            if length > model.max_context:
+                raise ConfigError(
+                    f"--tokens: {length - config.tokens} of the prompt and {config.tokens} are more than "
+                    f"{model.name} takes, {model.max_context}"
+                )
     return Plan(
         config=config,
         system=system,
@@ -116,8 +124,8 @@ def simulate(
         If a model contradicts itself or the engine its golden model: a defect, not the user's mistake.
     """
     plan = prepare(config or RunConfig())
-    if vcd is not None and len(plan.traces) > 1:
-        raise ConfigError(f"--vcd: {plan.config.trace} is {len(plan.traces)} traces; name one")
+    if vcd is not None and (len(plan.traces) > 1 or plan.engine != "rtl"):
+        raise ConfigError(f"--vcd: waves come from one trace and --engine rtl, not {plan.engine}")
     runs = []
     for trace in plan.traces:
         runs.append(_run(plan, trace, vcd, progress))
@@ -207,8 +215,6 @@ def _assemble(plan: Plan, setup: Setup, engine: ControlEngine | None) -> Assembl
 def _engine(plan: Plan, vcd: Path | None) -> Iterator[ControlEngine | None]:
     """The run's engine, closed afterwards if it needs that (waves)."""
     if plan.engine is None:
-        if vcd is not None:
-            raise ConfigError(f"--vcd: system {plan.system.name} has no control unit, so no waves")
         yield None
         return
     control = plan.control

@@ -12,6 +12,7 @@ from ahasd.cli import options
 from ahasd.cli.output import Progress, print_table, table_text
 
 if TYPE_CHECKING:
+    from ahasd.sim.config import RunConfig
     from ahasd.sim.result import Result, TraceResult
 
 EXAMPLE = (
@@ -76,6 +77,7 @@ def run(
         engine=engine,
         seed=seed,
     )
+    _check_outputs(config, record, vcd)
     progress = Progress()
     try:
         result = simulate(config, vcd=vcd, progress=progress)
@@ -91,15 +93,28 @@ def run(
     _print(result, text, verbose)
 
 
-def _record(result: Result, path: Path) -> None:
+def _check_outputs(config: RunConfig, record: Path | None, vcd: Path | None) -> None:
+    """What the run could not write is said before it begins."""
     from ahasd.models.errors import ConfigError
+    from ahasd.sim.run import prepare
+
+    plan = prepare(config)
+    for option, path in (("--record", record), ("--vcd", vcd)):
+        if path is None:
+            continue
+        if not plan.system.control_unit:
+            raise ConfigError(f"{option}: system {plan.system.name} has no control unit to watch")
+        if len(plan.traces) > 1:
+            raise ConfigError(f"{option}: {config.trace} is {len(plan.traces)} traces; name one")
+        if not path.parent.is_dir():
+            raise ConfigError(f"{option}: {path.parent}: no such folder")
+
+
+def _record(result: Result, path: Path) -> None:
     from ahasd.models.replay import write_replay
 
-    if len(result.runs) > 1:
-        raise ConfigError(f"--record: {result.config.trace} is {len(result.runs)} traces; name one")
     recording = result.runs[0].recording
-    if recording is None:
-        raise ConfigError(f"--record: system {result.system} has no control unit, so nothing to record")
+    assert recording is not None, "checked before the run"
     write_replay(path, recording)
 
 
