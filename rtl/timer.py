@@ -88,7 +88,7 @@ class PreverifyTimer(wiring.Component):
         entries = p.cycle_entries
         entry_bits = (entries - 1).bit_length()
         m.submodules.arithmetic = arithmetic = SerialArithmetic(p)
-        m.submodules.tables = tables = memory.Memory(shape=p.ratio_bits, depth=4 * entries, init=[])
+        m.submodules.tables = tables = memory.Memory(shape=p.ratio_bits, depth=len(Table) * entries, init=[])
         read = tables.read_port()
         write = tables.write_port()
         oldest = [Signal(entry_bits, name=f"oldest_{table.name.lower()}") for table in Table]
