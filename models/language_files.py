@@ -51,16 +51,47 @@ def language_model(name: str) -> LanguageModel:
 
 
 def pair(name: str) -> tuple[LanguageModel, LanguageModel]:
-    """Draft and target model of a pair: a short name of ``PAIRS``, or ``DRAFT/TARGET`` of known models."""
+    """Draft and target model of a pair.
+
+    A short name of ``PAIRS``; ``DRAFT/TARGET`` of known models; or ``DRAFT,TARGET``, each a known model, a
+    file (``.toml``, ``.json``) or a folder with a ``config.json``: ``./mine.toml,llama2-13b``.
+
+    Raises
+    ------
+    ConfigError
+        If it is none of these, or a file is wrong.
+    """
     if name in PAIRS:
         draft, target = PAIRS[name]
-    else:
-        draft, slash, target = name.partition("/")
-        if not slash or draft not in _registry() or target not in _registry():
-            wrong = draft if slash and draft not in _registry() else target if slash else name
-            hints = near(wrong, [*_registry(), *PAIRS])
-            raise ConfigError(f"pair {name!r}: expected DRAFT/TARGET of known models; near: {hints}")
+        return language_model(draft), language_model(target)
+    if "," in name:
+        members = [_member(part.strip()) for part in name.split(",")]
+        if len(members) != 2:
+            raise ConfigError(f"pair {name!r}: {len(members)} models, expected DRAFT,TARGET")
+        return members[0], members[1]
+    draft, slash, target = name.partition("/")
+    if not slash or draft not in _registry() or target not in _registry():
+        wrong = draft if slash and draft not in _registry() else target if slash else name
+        hints = near(wrong, [*_registry(), *PAIRS])
+        raise ConfigError(
+            f"pair {name!r}: expected DRAFT/TARGET of known models, or DRAFT,TARGET with files; near: {hints}"
+        )
     return language_model(draft), language_model(target)
+
+
+def _member(text: str) -> LanguageModel:
+    """A model by name, file or folder."""
+    path = Path(text)
+    if path.suffix in (".toml", ".json"):
+        return load_language_model(path)
+    if text in _registry():
+        return language_model(text)
+    if path.name and path.is_dir():
+        return load_language_model(path / "config.json")
+    raise ConfigError(
+        f"model {text!r}: neither a file (.toml, .json), a folder with a config.json nor a known model; "
+        f"near: {near(text, _registry())}"
+    )
 
 
 def load_language_model(path: str | Path) -> LanguageModel:

@@ -86,6 +86,34 @@ def test_bad_pairs(name: str, message: str) -> None:
         pair(name)
 
 
+def test_pairs_with_files(tmp_path: Path) -> None:
+    """Commas separate where a part may be a path; names and files mix."""
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
+    (tmp_path / "mine.toml").write_text(
+        "layers = 2\nhidden = 64\nheads = 4\nkv_heads = 4\nhead_dim = 16\nffn = 256\nvocab = 1000\n"
+    )
+    draft, target = pair(f"{tmp_path}/mine.toml,llama2-13b")
+    assert (draft.name, draft.hidden, target.name) == ("mine", 64, "llama2-13b")
+    for text in (f"{tmp_path}/config.json", str(tmp_path)):
+        assert pair(f"tinyllama-1.1b, {text}")[1].parameters == language_model("llama2-7b").parameters
+    assert pair("tinyllama-1.1b,llama2-13b") == pair("tinyllama-1.1b/llama2-13b")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("./none.toml,llama2-13b", r"none\.toml: cannot be read"),
+        ("lama2-7b,llama2-13b", r"model 'lama2-7b': neither a file .*; near: llama2-7b"),
+        (",llama2-13b", r"model '': neither a file"),
+        ("llama2-7b,llama2-7b,llama2-13b", r"3 models, expected DRAFT,TARGET"),
+        ("mine.toml/llama2-13b", r"or DRAFT,TARGET with files"),
+    ],
+)
+def test_bad_pairs_with_files(name: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        pair(name)
+
+
 def test_unknown_model() -> None:
     with pytest.raises(ConfigError, match=r"model 'llama-7b': unknown; near: llama2-7b"):
         language_model("llama-7b")

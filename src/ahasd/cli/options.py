@@ -20,7 +20,12 @@ __all__ = [
 ]
 
 Pair = Annotated[
-    str | None, typer.Option(help="Draft and target model.", show_default="llama2-7b/13b", metavar="PAIR")
+    str | None,
+    typer.Option(
+        help="Draft and target model: DRAFT/TARGET, or DRAFT,TARGET with files (TOML, config.json).",
+        show_default="llama2-7b/13b",
+        metavar="PAIR",
+    ),
 ]
 Policy = Annotated[
     str | None,
