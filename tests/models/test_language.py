@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from ahasd.models.errors import ConfigError
 from ahasd.models.language_files import (
     DEFAULT_PAIR,
