@@ -30,9 +30,9 @@ _CLASSES = {
 """Block name -> module and class below ``ahasd.rtl``; each takes one UnitParams."""
 
 PAPER_ROWS: dict[str, tuple[str, ...]] = {
-    "edc": ("average", "predictor"),
-    "tvc": ("timer",),
-    "queues": ("queue", "batches"),
+    "edc": ("entropy_average", "predictor"),
+    "tvc": ("preverify_timer",),
+    "queues": ("draft_queue", "batch_list"),
 }
 """Row of the paper's area table -> sub-modules of the control unit that do its work."""
 

@@ -1,4 +1,4 @@
-"""Boolean expressions of Liberty: ``!a``, ``a'``, ``a & b``, ``a*b``, ``a b``, ``a | b``, ``a+b``, ``a ^ b``."""
+"""Boolean expressions as Liberty writes them, with AND as ``&``, ``*`` or a space, NOT as ``!`` or ``'``."""
 
 from __future__ import annotations
 

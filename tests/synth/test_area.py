@@ -104,14 +104,14 @@ def test_control_unit_beside_the_paper() -> None:
             from amaranth.lib.wiring import connect, flipped
 
             m = Module()
-            m.submodules.average = self.part
+            m.submodules.entropy_average = self.part
             connect(m, flipped(self), self.part)
             return m
 
     report = area(Around(), "around")
     rows = {row["row"]: row for row in report.to_dict()["scaled"]["paper"]}
     assert list(rows) == [*PAPER_ROWS, "other"]
-    assert rows["edc"]["blocks"] == ["around.average"]
+    assert rows["edc"]["blocks"] == ["around.entropy_average"]
     assert rows["edc"]["paper_mm2"] == 0.05
     assert sum(row["um2"] for row in rows.values()) == pytest.approx(report.total["um2"])
 

