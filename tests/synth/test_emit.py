@@ -98,7 +98,7 @@ def test_write_verilog(small: Component, tmp_path: Path) -> None:
 
 def test_out_dir_that_is_a_file(small: Component, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
-    with pytest.raises(ConfigError, match="out"):
+    with pytest.raises(ConfigError, match="out: must be a folder"):
         write_verilog(small, tmp_path / "out", name="tiny")
 
 
