@@ -1,0 +1,42 @@
+# `make run` in a fresh checkout: creates .venv, installs ahasd into it, runs the RTL in the loop.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+JOBS ?= 2
+
+.PHONY: run test test-all lint format verilog install clean help
+
+help:            ## What there is to make
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
+
+run: install     ## One co-simulation: the RTL control unit, a recorded trace, PIM and NPU around it
+	$(BIN)/ahasd run --engine rtl
+
+test: install    ## Tests that need no Verilator, in a few minutes
+	$(BIN)/pytest -n $(JOBS) -m "not hdl"
+
+test-all: install  ## All tests
+	$(BIN)/pytest -n $(JOBS)
+
+lint: install    ## Style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: install  ## Format all sources
+	$(BIN)/ruff format .
+
+verilog: install  ## SystemVerilog of the control unit, into build/rtl
+	$(BIN)/ahasd verilog control_unit -o build/rtl
+
+install: $(INSTALLED)  ## The virtual environment, if it is not up to date
+
+$(INSTALLED): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+clean:           ## All that was made but the environment
+	rm -rf build dist runs .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
