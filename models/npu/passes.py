@@ -1,0 +1,125 @@
+"""A pass of a language model on the NPU: the sequence of its layers' operators. Integer ps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ahasd.models.first_order.dram import ceil_div
+from ahasd.models.language import Gemv, LanguageModel, Nonlinear
+from ahasd.models.npu.array import SystolicArray
+from ahasd.models.npu.blocks import Scratchpad
+from ahasd.models.npu.dma import Dma
+from ahasd.models.npu.pipeline import Block, Pipeline
+from ahasd.models.platform.params import Platform
+
+__all__ = ["ATTENTION", "NpuPasses", "layer_steps"]
+
+ATTENTION = "attention"
+
+Step = Gemv | Nonlinear | str
+
+
+def layer_steps(model: LanguageModel) -> list[Step]:
+    """GEMVs, nonlinear operators and ``ATTENTION`` of one layer, in the order of their data."""
+    gemvs = {g.name: g for g in model.gemvs}
+    ops = list(model.elementwise)
+    norm = ops.pop(0)
+    rope = [ops.pop(0)] if ops[0].name == "rope" else []
+    inward = [g for name, g in gemvs.items() if name in ("q", "k", "v", "qkv")]
+    up = [g for name, g in gemvs.items() if name in ("gate", "up", "gate_up")]
+    if model.parallel:
+        activation, residual = ops
+        return [norm, *inward, *up, *rope, ATTENTION, activation, gemvs["o"], gemvs["down"], residual]
+    residual, second, activation, last = ops
+    out: list[Step] = [norm, *inward, *rope, ATTENTION, gemvs["o"], residual, second]
+    return [*out, *up, activation, gemvs["down"], last]
+
+
+class NpuPasses:
+    """Passes of ``model``, whose weights and KV cache come through ``dma``.
+
+    Weights stream through two buffers, also across operators: the next operator's are loaded while the
+    current one computes. Its inputs are the results of the one before, behind the vector unit.
+    """
+
+    def __init__(self, platform: Platform, model: LanguageModel, dma: Dma) -> None:
+        npu = platform.npu
+        self._npu = npu
+        self._model = model
+        self._dma = dma
+        self._array = SystolicArray(npu.rows, npu.columns)
+        self._scratchpad = Scratchpad(self._array, npu.arrays, npu.scratchpad_kib << 10)
+        self._half = npu.scratchpad_kib << 9
+        self._steps = layer_steps(model)
+        self._gemms: dict[tuple[Gemv, int], list[Block]] = {}
+
+    def pass_ps(self, kv_len: int, tokens: int, outputs: int) -> int:
+        """Feed ``tokens`` up to ``kv_len`` KV entries; the LM head runs for the last ``outputs`` of them."""
+        model, pipeline = self._model, Pipeline(self._array.preload * self._npu.clock_ps)
+        scores, values = self._attention(kv_len, tokens, False), self._attention(kv_len, tokens, True)
+        softmax = self._vector(tokens * model.softmax(kv_len).elements)
+
+        def layer() -> None:
+            inputs = pipeline.state.done
+            for step in self._steps:
+                if isinstance(step, Gemv):
+                    if step.fresh:
+                        inputs = pipeline.state.done
+                    pipeline.run(self._gemm(step, tokens), inputs)
+                elif isinstance(step, Nonlinear):
+                    pipeline.delay(self._vector(tokens * step.elements))
+                else:
+                    pipeline.run(scores, pipeline.state.done)
+                    pipeline.delay(softmax)
+                    pipeline.run(values, pipeline.state.done)
+
+        pipeline.repeat(layer, model.layers)
+        if outputs:
+            pipeline.delay(self._vector(outputs * model.hidden))
+            pipeline.run(self._gemm(model.head, outputs), pipeline.state.done)
+            pipeline.delay(self._vector(outputs * model.vocab))
+        return self._dma.latency_ps + pipeline.state.done
+
+    def _gemm(self, gemv: Gemv, n: int) -> list[Block]:
+        """Blocks of a GEMM; activations that do not fit into half the scratchpad go to memory and back."""
+        key = (gemv, n)
+        if key not in self._gemms:
+            activations = n * (gemv.inp + gemv.out)
+            spilled = activations if activations > self._half else 0
+            parts = [
+                (part.weights, part.units, rows)
+                for rows in self._scratchpad.groups(n, gemv.inp)
+                for part in self._scratchpad.parts(rows, gemv.inp, gemv.out)
+            ]
+            extra = ceil_div(spilled, len(parts))
+            self._gemms[key] = [self._block(weights + extra, units, rows) for weights, units, rows in parts]
+        return self._gemms[key]
+
+    def _attention(self, kv_len: int, tokens: int, values: bool) -> list[Block]:
+        """Blocks of scores (keys stationary) or of their weighted sum (values stationary).
+
+        All cached positions are read once, new ones written; each KV head's are stationary for all query
+        heads that share it.
+        """
+        model, array = self._model, self._array
+        streamed = tokens * (model.heads // model.kv_heads)
+        blocks = []
+        for count in self._positions(kv_len):
+            shape = (count, model.head_dim) if values else (model.head_dim, count)
+            units = model.kv_heads * array.units(streamed, *shape)
+            blocks.append(self._block(count * model.kv_width, units, streamed))
+        return blocks
+
+    def _positions(self, kv_len: int) -> Iterator[int]:
+        """The KV cache by blocks of a tile's width, or of what a weight buffer holds."""
+        most = max(1, min(self._npu.arrays * self._npu.columns, self._half // 2 // self._model.kv_width))
+        for at in range(0, kv_len, most):
+            yield min(most, kv_len - at)
+
+    def _block(self, size: int, units: int, n: int) -> Block:
+        clock = self._npu.clock_ps
+        entry = ceil_div(units, self._npu.arrays) * self._array.pace * clock
+        return Block(self._dma.dma_ps(size), entry, self._array.drain(n) * clock)
+
+    def _vector(self, elements: int) -> int:
+        return ceil_div(1000 * elements * self._npu.vector_ops, self._npu.vector_gops)
