@@ -77,8 +77,10 @@ class BatchList(wiring.Component):
         span = data.StructLayout({"end": p.position_bits, "settled": 1})
         tag = data.StructLayout({"bucket": p.bucket_bits, "index": p.index_bits})
         # Two memories, since a trim rewrites where a batch ends but not what it was predicted with.
-        m.submodules.spans = spans = memory.Memory(shape=span, depth=slots, init=[])
-        m.submodules.tags = tags = memory.Memory(shape=tag, depth=slots, init=[])
+        spans: memory.Memory = memory.Memory(shape=span, depth=slots, init=[])
+        m.submodules.spans = spans
+        tags: memory.Memory = memory.Memory(shape=tag, depth=slots, init=[])
+        m.submodules.tags = tags
         span_read, span_write = spans.read_port(), spans.write_port()
         tag_read, tag_write = tags.read_port(), tags.write_port()
 

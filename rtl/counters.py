@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ahasd.models.control.params import UnitParams
@@ -30,7 +30,7 @@ class Counters(wiring.Component):
     count: Signal
     dropped: Signal
     preverified: Signal
-    values: Signal
+    values: data.View
 
     def __init__(self, params: UnitParams) -> None:
         self._params = p = params

@@ -20,16 +20,20 @@ class DraftQueue(wiring.Component):
 
     Members
     -------
-    start, token : In
-        Empty the queue; ``token`` (the last prompt token) goes to position -1.
-    append, token : In
-        Append at ``tail``.
+    write, in_place, position, token : In
+        Write ``token`` at ``position``, else at ``tail``. Goes with ``start``, ``append``, ``flush`` and
+        ``fix`` but apart from them: these come late in a cycle, and a write has far to go to every token.
+    start : In(1)
+        Empty the queue; ``token`` (the last prompt token) goes to ``position`` = -1, in place.
+    append : In(1)
+        ``token`` is appended at ``tail``, not in place.
     commit : In(1)
         The token at ``head`` is committed.
-    flush, position, token : In
-        ``token`` replaces what is at ``position`` = ``head`` - 1; everything after it is dropped.
-    fix, position, token : In
-        ``token`` replaces what is at ``position``; everything after it is dropped; it counts as checked.
+    flush, fix : In(1)
+        ``token`` replaces what is at ``position``, in place; everything after it is dropped, and it counts as
+        checked. ``measure`` must have been given with this ``position`` in an earlier cycle.
+    measure : In(1)
+        ``dropped`` becomes ``tail`` - ``position``.
     check, position : In
         ``checked`` advances to at least ``position``.
     catch_up : In(1)
@@ -41,9 +45,12 @@ class DraftQueue(wiring.Component):
         The draft model's cache is right below ``tail`` - 2 (else below ``tail`` - 1): the first position to
         feed it is never elsewhere, since a batch must have been drafted before anything can flush it.
     dropped : Out(8)
-        Tokens that ``flush`` or ``fix`` drops: ``tail`` - ``position``.
+        Tokens that ``flush`` or ``fix`` drops.
     """
 
+    write: Signal
+    in_place: Signal
+    measure: Signal
     start: Signal
     append: Signal
     commit: Signal
@@ -66,6 +73,9 @@ class DraftQueue(wiring.Component):
         self._params = p = params
         super().__init__(
             {
+                "write": In(1),
+                "in_place": In(1),
+                "measure": In(1),
                 "start": In(1),
                 "append": In(1),
                 "commit": In(1),
@@ -89,7 +99,8 @@ class DraftQueue(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         p = self._params
-        m.submodules.tokens = tokens = memory.Memory(shape=p.token_bits, depth=p.queue_depth, init=[])
+        tokens: memory.Memory = memory.Memory(shape=p.token_bits, depth=p.queue_depth, init=[])
+        m.submodules.tokens = tokens
         read = tokens.read_port()
         write = tokens.write_port()
         replace = self.flush | self.fix
@@ -99,15 +110,15 @@ class DraftQueue(wiring.Component):
             read.en.eq(self.read),
             self.data.eq(read.data),
             write.data.eq(self.token),
-            write.en.eq(self.start | self.append | replace),
-            self.dropped.eq(self.tail - self.position),
+            write.en.eq(self.write),
+            write.addr.eq(Mux(self.in_place, self.position, self.tail)),
             after.eq(self.position + 1),
         ]
+        with m.If(self.measure):
+            m.d.sync += self.dropped.eq(self.tail - self.position)
         with m.If(self.start):
-            m.d.comb += write.addr.eq(p.queue_depth - 1)
             m.d.sync += [self.head.eq(0), self.checked.eq(0), self.tail.eq(0), self.fed_two.eq(0)]
         with m.Elif(replace):
-            m.d.comb += write.addr.eq(self.position)
             m.d.sync += [
                 self.tail.eq(after),
                 self.checked.eq(after),
@@ -115,7 +126,6 @@ class DraftQueue(wiring.Component):
                 self.fed_two.eq(self.dropped == 0),
             ]
         with m.Else():
-            m.d.comb += write.addr.eq(self.tail)
             with m.If(self.append):
                 m.d.sync += [self.tail.eq(self.tail + 1), self.fed_two.eq(0)]
             target = Mux(self.check, self.position, self.head)

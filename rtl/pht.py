@@ -19,8 +19,9 @@ class PatternHistoryTable(wiring.Component):
 
     An operation is given by ``look`` or ``train`` with ``index``; at most one every two cycles. Latency: with
     the operation in cycle c, ``go_on`` is valid in cycle c + 2, and a trained counter is written at the end
-    of cycle c + 2, so that the next operation sees it. ``clear`` sets all counters to 2 (weakly go on), a row a
-    cycle: ``busy`` for 64 cycles; no operation meanwhile. Contents are undefined before the first ``clear``.
+    of cycle c + 2, so that the next operation sees it. ``clear`` sets all counters to 2 (weakly go on), a row
+    a cycle: ``busy`` for 64 cycles; no operation meanwhile. Contents are undefined before the first
+    ``clear``.
 
     Members
     -------
@@ -67,7 +68,8 @@ class PatternHistoryTable(wiring.Component):
         m = Module()
         rows = self._params.pht_entries // ROW_COUNTERS
         column_bits = ROW_COUNTERS.bit_length() - 1
-        m.submodules.table = table = memory.Memory(shape=2 * ROW_COUNTERS, depth=rows, init=[])
+        table: memory.Memory = memory.Memory(shape=2 * ROW_COUNTERS, depth=rows, init=[])
+        m.submodules.table = table
         read = table.read_port()
         write = table.write_port(granularity=2)
 

@@ -10,7 +10,7 @@ from ahasd.models.control.params import UnitParams
 from ahasd.rtl.history import EntropyHistory
 from ahasd.rtl.pht import PatternHistoryTable
 
-__all__ = ["PREDICTORS", "AlwaysGoOn", "EntropyHistoryPredictor", "PredictorSignature"]
+__all__ = ["PREDICTORS", "AlwaysGoOn", "EntropyHistoryPredictor", "Predictor", "PredictorSignature"]
 
 
 class PredictorSignature(wiring.Signature):
@@ -64,12 +64,31 @@ class PredictorSignature(wiring.Signature):
         )
 
 
-class EntropyHistoryPredictor(wiring.Component):
-    """EDC: entropy history and pattern history table. Members: :class:`PredictorSignature`."""
+class Predictor(wiring.Component):
+    """Base of all predictors. Members: :class:`PredictorSignature`."""
+
+    close: Signal
+    lookup: Signal
+    accept: Signal
+    reject: Signal
+    restore: Signal
+    start: Signal
+    clear: Signal
+    bucket: Signal
+    old_bucket: Signal
+    llr: Signal
+    index: Signal
+    look_index: Signal
+    go_on: Signal
+    busy: Signal
 
     def __init__(self, params: UnitParams) -> None:
         self._params = params
         super().__init__(PredictorSignature(params))
+
+
+class EntropyHistoryPredictor(Predictor):
+    """EDC: entropy history and pattern history table."""
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -96,11 +115,8 @@ class EntropyHistoryPredictor(wiring.Component):
         return m
 
 
-class AlwaysGoOn(wiring.Component):
-    """Drafting ahead is always worth it: no state. Members: :class:`PredictorSignature`."""
-
-    def __init__(self, params: UnitParams) -> None:
-        super().__init__(PredictorSignature(params))
+class AlwaysGoOn(Predictor):
+    """Drafting ahead is always worth it: no state."""
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

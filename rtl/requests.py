@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ahasd.models.control.params import UnitParams
@@ -17,8 +17,8 @@ class RequestSender(wiring.Component):
 
     Latency: with ``start`` in cycle c, the header is offered in cycle c + 1 and, while the consumer is ready
     and reads are granted, the k-th token in cycle c + 1 + 2 k: the read port is free every other cycle for
-    the other sender. A beat once offered is held until taken. The tokens of a request that is aborted before it
-    has been taken are whatever the ring then holds at their places.
+    the other sender. A beat once offered is held until taken. The tokens of a request that is aborted before
+    it has been taken are whatever the ring then holds at their places.
 
     Members
     -------
@@ -73,7 +73,7 @@ class RequestSender(wiring.Component):
         m = Module()
         left = Signal.like(self.count)
         loading = Signal()
-        header = Signal(header_layout(self._params))
+        header: data.View = Signal(header_layout(self._params))  # type: ignore[assignment]  # stubs: a plain Signal
         m.d.comb += [
             header.position.eq(self.position),
             header.tokens.eq(self.count),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ahasd.models.control.params import UnitParams
@@ -15,8 +15,8 @@ __all__ = ["TaskScheduler"]
 class TaskScheduler(wiring.Component):
     """Decides, and keeps what is outstanding: one verification and one task at most.
 
-    Latency: with ``decide`` in cycle v the verify request is issued in v + 1; a draft that needs no look-up in
-    v + 2, one that EDC allows in v + 4; otherwise the timer is asked as soon as it is idle, v + 5 at the
+    Latency: with ``decide`` in cycle v the verify request is issued in v + 1; a draft that needs no look-up
+    in v + 2, one that EDC allows in v + 4; otherwise the timer is asked as soon as it is idle, v + 5 at the
     earliest, and the task is issued when it answers. ``done`` comes in the last of these cycles.
 
     Members
@@ -51,7 +51,7 @@ class TaskScheduler(wiring.Component):
     now: Signal
     done: Signal
     start: Signal
-    config: Signal
+    config: data.View
     head: Signal
     checked: Signal
     tail: Signal

@@ -26,9 +26,9 @@ class Table(enum.Enum, shape=2):
 class PreverifyTimer(wiring.Component):
     """NVCT, PDCT and PVCT (four ratios each), and the decision how many tokens there is time to pre-verify.
 
-    One request at a time, while ``busy`` is low. Latencies: ``load`` 12 cycles; ``record`` 34 cycles of ``busy``
-    after the strobe; ``ask`` in cycle s gives ``answered`` in cycle s + 49 and ``tokens`` from then on.
-    Divider and multiplier are one serial unit; sums, differences and the fit share one adder.
+    One request at a time, while ``busy`` is low. Latencies: ``load`` 12 cycles; ``record`` 34 cycles of
+    ``busy`` after the strobe; ``ask`` in cycle s gives ``answered`` in cycle s + 49 and ``tokens`` from then
+    on. Divider and multiplier are one serial unit; sums, differences and the fit share one adder.
 
     Members
     -------
@@ -88,18 +88,16 @@ class PreverifyTimer(wiring.Component):
         entries = p.cycle_entries
         entry_bits = (entries - 1).bit_length()
         m.submodules.arithmetic = arithmetic = SerialArithmetic(p)
-        m.submodules.tables = tables = memory.Memory(shape=p.ratio_bits, depth=len(Table) * entries, init=[])
+        tables: memory.Memory = memory.Memory(shape=p.ratio_bits, depth=len(Table) * entries, init=[])
+        m.submodules.tables = tables
         read = tables.read_port()
         write = tables.write_port()
         oldest = [Signal(entry_bits, name=f"oldest_{table.name.lower()}") for table in Table]
 
+        # Registered between subtraction and saturation: together they are too long a path for one cycle.
         elapsed = Signal(p.time_bits)
         ticks = Signal(p.duration_bits)
-        saturated = Signal(p.duration_bits)
-        m.d.comb += [
-            elapsed.eq(self.now - self.since),
-            saturated.eq(Mux(elapsed[p.duration_bits :].any(), p.duration_max, elapsed)),
-        ]
+        m.d.comb += ticks.eq(Mux(elapsed[p.duration_bits :].any(), p.duration_max, elapsed))
         length = Signal(p.context_position_bits)
         which = Signal(Table)
         most = Signal.like(self.most)
@@ -133,12 +131,16 @@ class PreverifyTimer(wiring.Component):
                     m.d.sync += [count.eq(0), *(pointer.eq(0) for pointer in oldest)]
                     m.next = "LOAD"
                 with m.Elif(self.record):
-                    m.d.sync += [ticks.eq(saturated), length.eq(self.length), which.eq(self.table)]
+                    m.d.sync += [
+                        elapsed.eq(self.now - self.since),
+                        length.eq(self.length),
+                        which.eq(self.table),
+                    ]
                     m.next = "DIVIDE"
                 with m.Elif(self.ask):
                     m.d.comb += read.en.eq(1)
                     m.d.sync += [
-                        ticks.eq(saturated),
+                        elapsed.eq(self.now - self.since),
                         length.eq(self.length),
                         most.eq(self.most),
                         total.eq(0),

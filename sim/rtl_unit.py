@@ -53,7 +53,7 @@ class PysimUnit:
         self._request: dict[str, tuple[int, list[int]]] = {}
         self._abort = False
         module = Module()
-        self._clock = ClockDomain("sync")
+        self._clock: Any = ClockDomain("sync")
         module.domains.sync = self._clock
         module.submodules.control_unit = dut = self.dut
         # One look an edge tells whether anything happens at it.
@@ -70,7 +70,8 @@ class PysimUnit:
                 dut.task.valid & dut.task.ready,
             )
         )
-        self._simulator = Simulator(module)
+        simulator: Any = Simulator(module)
+        self._simulator = simulator
         self._delay = 0.0
         self._time_ps = 0
         self._timed = vcd is not None

@@ -7,14 +7,16 @@ trivial implementation. Bring your own by implementing the protocol (and, for RT
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from ahasd.models.control.params import UnitParams
 
 __all__ = ["PREDICTORS", "AlwaysGoOn", "EntropyHistoryPredictor", "Look", "Predictor", "bucket_of"]
 
 
-class Look(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Look:
     """A prediction: the index it was read at (kept with the batch) and whether to go on drafting."""
 
     index: int

@@ -104,7 +104,7 @@ def _compiler_id(cxx: str) -> str:
 
 
 def _rtlil(unit: ControlUnit) -> str:
-    from amaranth.back import rtlil
+    from amaranth.back import rtlil  # type: ignore[attr-defined]  # not in the stubs
 
     return str(rtlil.convert(unit, name="control_unit", emit_src=False))
 
