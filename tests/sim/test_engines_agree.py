@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ahasd.models.control.events import Event
 from ahasd.models.control.params import ControlConfig
+from ahasd.models.policies import Features, Policy, Verdict
+from ahasd.models.policies.fixed_k import FixedKParams
 from ahasd.sim import run as runs
 from ahasd.sim.config import RunConfig
 from ahasd.sim.engine import Output
@@ -71,15 +76,16 @@ CASES = [
 ]
 
 
+def step(name: str, *, tick_cycles: int, **_: object) -> EdgeByEdge:
+    assert name == "golden"
+    return EdgeByEdge(GoldenEngine(tick_cycles))
+
+
 @pytest.mark.parametrize("config", CASES, ids=lambda config: f"{config.system}-{config.policy}-{config.set}")
 def test_outputs_at_once_or_edge_by_edge(config: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     at_once = document(config)
 
-    def make(name: str, *, tick_cycles: int, **_: object) -> EdgeByEdge:
-        assert name == "golden"
-        return EdgeByEdge(GoldenEngine(tick_cycles))
-
-    monkeypatch.setattr(runs, "make_engine", make)
+    monkeypatch.setattr(runs, "make_engine", step)
     assert document(config) == at_once
 
 
@@ -93,3 +99,62 @@ def test_rtl_runs_as_its_golden_model() -> None:
     for document in (left, right):
         del document["engine"], document["wall"]
     assert left == right
+
+
+class Erratic(Policy):
+    """Ends batches at random, with or without holding tokens back."""
+
+    name = "erratic"
+    params = FixedKParams()
+
+    def __init__(self, seed: int, holds_back: bool) -> None:
+        self.random = random.Random(seed)
+        self.holds_back = holds_back  # type: ignore[misc]
+
+    def begin_batch(self) -> None:
+        self.count = 0
+
+    def after(self, token: Features) -> Verdict:
+        self.count += 1
+        draw = self.random.random()
+        if self.holds_back and self.count > 1 and draw < 0.25:
+            return Verdict.LAST_BEFORE
+        return Verdict.LAST if draw > 0.8 else Verdict.GO_ON
+
+
+SETTINGS = st.fixed_dictionaries(
+    {
+        "control.max_draft": st.integers(1, 16),
+        "control.verify_max": st.integers(1, 32),
+        "control.preverify_max": st.integers(1, 8),
+        "control.verify_all": st.booleans(),
+        "control.tick_cycles": st.sampled_from([1, 256, 4096]),
+        "control.preverify_preset": st.sampled_from([0, 1 << 12, (1 << 32) - 1]),
+        "platform.contention": st.sampled_from(["block", "yield", "none"]),
+        "platform.control_clock_ps": st.sampled_from([100, 1250, 100_000]),
+        "platform.npu.clock_ps": st.sampled_from([100, 1000, 20_000]),
+        "platform.pim.draft_ranks": st.integers(2, 12),
+        "platform.pim.clock_ps": st.sampled_from([200, 1250, 50_000]),
+        "platform.dram.data_rate": st.sampled_from([400, 6400, 20_000]),
+    }
+)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(
+    changes=SETTINGS,
+    system=st.sampled_from(["ahasd", "async+edc", "async"]),
+    trace=st.sampled_from(["smollm2-sampled/01", "factbook-templated/02"]),
+    seed=st.integers(0, 1 << 30),
+    holds_back=st.booleans(),
+)
+def test_whatever_the_platform_and_the_policy(
+    changes: dict[str, object], system: str, trace: str, seed: int, holds_back: bool
+) -> None:
+    """Every run checks itself (lossless, KV rows, protocol, balance of tokens); here on odd platforms."""
+    config = RunConfig(system=system, trace=trace, tokens=60, set=changes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "make_policy", lambda *_, **__: Erratic(seed, holds_back))
+        at_once = document(config)
+        patch.setattr(runs, "make_engine", step)
+        assert document(config) == at_once
