@@ -241,7 +241,7 @@ class ControlUnit:
             outcome.violation = Violation.FEEDBACK_UNEXPECTED
         elif event.accepted > self.verify_tokens:
             outcome.violation = Violation.FEEDBACK_RANGE
-        if outcome.violation:
+        if outcome.violation is not None:
             return outcome
         work = outcome.work
         work.recorded = True
