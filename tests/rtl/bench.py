@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from amaranth.hdl import ClockDomain, Module
+from amaranth.hdl import Elaboratable
 from amaranth.lib.wiring import Component
 from amaranth.sim import Simulator
 
@@ -19,17 +19,15 @@ PERIOD = 1.25e-9
 Testbench = Callable[[Any], Awaitable[None]]
 
 
-def simulate(dut: Component, *benches: Testbench) -> ClockDomain:
-    """Run ``benches`` on ``dut`` until all have ended; the clock domain has a reset that they may drive."""
-    module = Module()
-    module.domains.sync = domain = ClockDomain()
-    module.submodules.dut = dut
-    simulator = Simulator(module)
+def simulate(dut: Elaboratable, *benches: Testbench, background: Iterable[Testbench] = ()) -> None:
+    """Run ``benches`` on ``dut`` until all of them have ended."""
+    simulator = Simulator(dut)
     simulator.add_clock(PERIOD)
     for bench in benches:
         simulator.add_testbench(bench)
+    for bench in background:
+        simulator.add_testbench(bench, background=True)
     simulator.run()
-    return domain
 
 
 async def pulse(ctx: Any, dut: Component, **inputs: int) -> None:

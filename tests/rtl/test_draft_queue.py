@@ -12,6 +12,7 @@ from ahasd.rtl.draft_queue import DraftQueue
 from .bench import PARAMS, pulse, simulate
 
 DEPTH = PARAMS.queue_depth
+TOP = (1 << PARAMS.position_bits) - 1  # position -1
 
 
 class Model:
@@ -54,13 +55,21 @@ async def read(ctx: Any, dut: DraftQueue, position: int) -> int:
 
 
 async def start(ctx: Any, dut: DraftQueue, prompt: int) -> Model:
-    await pulse(ctx, dut, start=1, token=prompt)
+    await pulse(ctx, dut, start=1, write=1, in_place=1, position=TOP, token=prompt)
     return Model(prompt)
 
 
 async def append(ctx: Any, dut: DraftQueue, model: Model, token: int) -> None:
     model.append(token)
-    await pulse(ctx, dut, append=1, token=token)
+    await pulse(ctx, dut, append=1, write=1, token=token)
+
+
+async def replace(ctx: Any, dut: DraftQueue, model: Model, kind: str, position: int, token: int) -> None:
+    """Measure, then flush or fix."""
+    await pulse(ctx, dut, measure=1, position=position)
+    assert ctx.get(dut.dropped) == model.tail - position
+    await pulse(ctx, dut, write=1, in_place=1, position=position, token=token, **{kind: 1})
+    assert ctx.get(dut.dropped) == model.replace(position, token)
 
 
 async def verdict(ctx: Any, dut: DraftQueue, model: Model, accepted: int, hit: bool, token: int) -> None:
@@ -73,20 +82,13 @@ async def verdict(ctx: Any, dut: DraftQueue, model: Model, accepted: int, hit: b
         model.check(model.head)
         await pulse(ctx, dut, catch_up=1)
         return
-    ctx.set(dut.flush, 1)
-    ctx.set(dut.position, position % (1 << PARAMS.position_bits))
-    assert ctx.get(dut.dropped) == model.tail - position
-    await pulse(ctx, dut, flush=1, position=position, token=token)
-    model.replace(position, token)
+    await replace(ctx, dut, model, "flush", position, token)
 
 
 async def fix(ctx: Any, dut: DraftQueue, model: Model, position: int, token: int) -> None:
     model.check(position)
     await pulse(ctx, dut, check=1, position=position)
-    ctx.set(dut.position, position)
-    assert ctx.get(dut.dropped) == model.tail - position
-    await pulse(ctx, dut, fix=1, position=position, token=token)
-    model.replace(position, token)
+    await replace(ctx, dut, model, "fix", position, token)
 
 
 @pytest.mark.parametrize("seed", range(4))
