@@ -1,0 +1,1 @@
+"""cocotb benches on the generated Verilog, and what starts them."""
