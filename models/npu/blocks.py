@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from ahasd.models.npu.array import SystolicArray
@@ -42,11 +41,15 @@ class Scratchpad:
         fit = max(1, fit // self._array.rows) * self._array.rows
         return [min(fit, n - at) for at in range(0, n, fit)]
 
-    def parts(self, n: int, k: int, m: int) -> Iterator[Part]:
+    def parts(self, n: int, k: int, m: int) -> list[Part]:
         """The k x m weights for ``n`` input rows, block by block."""
-        for left in range(0, m, self._width):
-            columns = min(self._width, m - left)
-            for top in range(0, k, self._depth):
-                rows = min(self._depth, k - top)
-                units = self._array.units(n, rows, columns)
-                yield Part(rows * columns, columns, units, top + rows == k)
+        full, rest = divmod(m, self._width)
+        return self._column(n, k, self._width) * full + (self._column(n, k, rest) if rest else [])
+
+    def _column(self, n: int, k: int, columns: int) -> list[Part]:
+        out = []
+        for top in range(0, k, self._depth):
+            rows = min(self._depth, k - top)
+            units = self._array.units(n, rows, columns)
+            out.append(Part(rows * columns, columns, units, top + rows == k))
+        return out

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ahasd.models.cost_cache import CostCache
 from ahasd.models.errors import ConfigError
 from ahasd.models.first_order.dram import ceil_div
 from ahasd.models.npu.array import SystolicArray
-from ahasd.models.npu.dma import FirstOrderDma
+from ahasd.models.npu.command_dma import CommandDma, memory_scope
 from ahasd.models.npu.matmul import matmul
 from ahasd.models.platform.params import Platform
 
@@ -36,7 +37,7 @@ def matmul_report(
         raise ConfigError(f"--element-bytes: {element_bytes} must be from 1 to 4")
     n, k, m = shape
     npu = platform.npu
-    dma = FirstOrderDma(platform, platform.target_ranks) if memory else None
+    dma = CommandDma(platform, platform.target_ranks, CostCache(memory_scope(platform))) if memory else None
     found = matmul(
         SystolicArray(*array),
         n,

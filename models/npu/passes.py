@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ahasd.models.first_order.dram import ceil_div
 from ahasd.models.language import Gemv, LanguageModel, Nonlinear
 from ahasd.models.npu.array import SystolicArray
 from ahasd.models.npu.blocks import Scratchpad
 from ahasd.models.npu.dma import Dma
-from ahasd.models.npu.pipeline import Block, Pipeline
+from ahasd.models.npu.pipeline import Block, Pipeline, Run, runs
 from ahasd.models.platform.params import Platform
 
 __all__ = ["ATTENTION", "NpuPasses", "layer_steps"]
@@ -42,20 +40,22 @@ class NpuPasses:
     current one computes. Its inputs are the results of the one before, behind the vector unit.
     """
 
-    def __init__(self, platform: Platform, model: LanguageModel, dma: Dma) -> None:
+    def __init__(self, platform: Platform, model: LanguageModel, dma: Dma, *, skip: bool = True) -> None:
         npu = platform.npu
         self._npu = npu
         self._model = model
         self._dma = dma
+        self._skip = skip
         self._array = SystolicArray(npu.rows, npu.columns)
         self._scratchpad = Scratchpad(self._array, npu.arrays, npu.scratchpad_kib << 10)
+        self._preload = self._array.preload * npu.clock_ps
         self._half = npu.scratchpad_kib << 9
         self._steps = layer_steps(model)
-        self._gemms: dict[tuple[Gemv, int], list[Block]] = {}
+        self._gemms: dict[tuple[Gemv, int], list[Run]] = {}
 
     def pass_ps(self, kv_len: int, tokens: int, outputs: int) -> int:
         """Feed ``tokens`` up to ``kv_len`` KV entries; the LM head runs for the last ``outputs`` of them."""
-        model, pipeline = self._model, Pipeline(self._array.preload * self._npu.clock_ps)
+        model, pipeline = self._model, Pipeline(self._preload, self._skip)
         scores, values = self._attention(kv_len, tokens, False), self._attention(kv_len, tokens, True)
         softmax = self._vector(tokens * model.softmax(kv_len).elements)
 
@@ -80,22 +80,23 @@ class NpuPasses:
             pipeline.delay(self._vector(outputs * model.vocab))
         return self._dma.latency_ps + pipeline.state.done
 
-    def _gemm(self, gemv: Gemv, n: int) -> list[Block]:
+    def _gemm(self, gemv: Gemv, n: int) -> list[Run]:
         """Blocks of a GEMM; activations that do not fit into half the scratchpad go to memory and back."""
         key = (gemv, n)
         if key not in self._gemms:
             activations = n * (gemv.inp + gemv.out)
             spilled = activations if activations > self._half else 0
-            parts = [
-                (part.weights, part.units, rows)
-                for rows in self._scratchpad.groups(n, gemv.inp)
-                for part in self._scratchpad.parts(rows, gemv.inp, gemv.out)
+            groups = self._scratchpad.groups(n, gemv.inp)
+            parts = [self._scratchpad.parts(rows, gemv.inp, gemv.out) for rows in groups]
+            extra = ceil_div(spilled, sum(map(len, parts)))
+            self._gemms[key] = [
+                (self._block(part.weights + extra, part.units, rows), count)
+                for rows, blocks in zip(groups, parts, strict=True)
+                for part, count in runs(blocks)
             ]
-            extra = ceil_div(spilled, len(parts))
-            self._gemms[key] = [self._block(weights + extra, units, rows) for weights, units, rows in parts]
         return self._gemms[key]
 
-    def _attention(self, kv_len: int, tokens: int, values: bool) -> list[Block]:
+    def _attention(self, kv_len: int, tokens: int, values: bool) -> list[Run]:
         """Blocks of scores (keys stationary) or of their weighted sum (values stationary).
 
         All cached positions are read once, new ones written; each KV head's are stationary for all query
@@ -103,18 +104,18 @@ class NpuPasses:
         """
         model, array = self._model, self._array
         streamed = tokens * (model.heads // model.kv_heads)
-        blocks = []
-        for count in self._positions(kv_len):
+        out = []
+        for count, times in self._positions(kv_len):
             shape = (count, model.head_dim) if values else (model.head_dim, count)
             units = model.kv_heads * array.units(streamed, *shape)
-            blocks.append(self._block(count * model.kv_width, units, streamed))
-        return blocks
+            out.append((self._block(count * model.kv_width, units, streamed), times))
+        return out
 
-    def _positions(self, kv_len: int) -> Iterator[int]:
-        """The KV cache by blocks of a tile's width, or of what a weight buffer holds."""
+    def _positions(self, kv_len: int) -> list[tuple[int, int]]:
+        """The KV cache by blocks of a tile's width, or of what a weight buffer holds: positions, blocks."""
         most = max(1, min(self._npu.arrays * self._npu.columns, self._half // 2 // self._model.kv_width))
-        for at in range(0, kv_len, most):
-            yield min(most, kv_len - at)
+        full, rest = divmod(kv_len, most)
+        return [(most, full)] * bool(full) + [(rest, 1)] * bool(rest)
 
     def _block(self, size: int, units: int, n: int) -> Block:
         clock = self._npu.clock_ps
