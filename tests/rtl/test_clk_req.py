@@ -89,11 +89,11 @@ def same_on_every_edge(gated: ControlEngine, free: ControlEngine, seed: int, eve
 
 
 def test_clocking_every_edge_changes_nothing_in_simulator() -> None:
-    same_on_every_edge(RtlEngine(16), RtlEngine(16, every_cycle=True), 1, 40)
+    same_on_every_edge(RtlEngine(16), RtlEngine(16, every_cycle=True), 1, 25)
 
 
 @needs_compiler
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_clocking_every_edge_changes_nothing_compiled(seed: int) -> None:
     same_on_every_edge(CompiledEngine(16), CompiledEngine(16, every_cycle=True), seed, 1500)
 
@@ -131,7 +131,7 @@ class GatedByItself(wiring.Component):
         return m
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [1])
 def test_a_unit_gated_by_its_own_request_misses_nothing(seed: int) -> None:
     source = random.Random(seed)
     unit = ControlUnit()

@@ -21,12 +21,11 @@ EDC = {"edc": True, "tvc": True, "max_draft": 2, "verify_max": 4, "preverify_pre
 
 
 @pytest.mark.parametrize("phase", PHASES)
-@pytest.mark.parametrize("seed", range(2))
-def test_stop_in_each_phase(phase: str, seed: int) -> None:
+def test_stop_in_each_phase(phase: str) -> None:
     """Aborts the task, decides nothing new, and is idle after the last answer; then a new sequence starts."""
     pair = in_phase(phase)
     golden = pair.golden
-    source = random.Random(seed)
+    source = random.Random(phase)
     had_task = golden.task is not None and not golden.task.aborting
     outcome = pair.stop()
     assert outcome.decisions == ([Abort()] if had_task else [])
@@ -37,7 +36,7 @@ def test_stop_in_each_phase(phase: str, seed: int) -> None:
     assert not pair.unit.status("running")
     assert not pair.unit.status("stopping")
     pair.start(random_config(source))
-    pair.random(source, 40)
+    pair.random(source, 25)
 
 
 @pytest.mark.parametrize("accepted", [0, 2, 3])
@@ -95,7 +94,7 @@ def test_sequences_go_on_from_each_other(never_go_on: bool) -> None:
         if number == 1:
             assert pair.golden.counters["tokens"] > 0
             assert pair.golden.nvct.entries != [config.npu_preset] * 4
-        pair.random(source, 80)
+        pair.random(source, 50)
         pair.finish(source)
 
 
@@ -155,7 +154,7 @@ def test_clear_and_start_in_one_cycle() -> None:
 @pytest.mark.parametrize("command", ["start", "clear", "config_write", "stop"])
 def test_commands_in_the_middle_of_an_event(command: str) -> None:
     """In every cycle of a token's and a verdict's processing: done after it (a write: noted at once)."""
-    for delay in (0, 3, 6, 11, 18, 33):
+    for delay in (0, 3, 10, 33):
         pair = in_phase("verifying")
         golden, unit = pair.golden, pair.unit
         pair.now += 1

@@ -45,21 +45,19 @@ def selected(selections: list[str]) -> list[set[str]]:
 def test_by_structure() -> None:
     """The cone of each input through combinational cells, wires taken whole, so it can only be too large."""
     inputs = sorted(WAKES | OTHERS)
-    at_once = selected([f"control_unit/w:{name} %coe* control_unit/o:* %i" for name in inputs])
-    for name, outputs in zip(inputs, at_once, strict=True):
+    at_once = [f"control_unit/w:{name} %coe* control_unit/o:* %i" for name in inputs]
+    later = [f"control_unit/w:{name} %co* control_unit/o:* %i" for name in inputs]
+    # Memories end a cone, which is right since all are read at clock edges.
+    memories = ["control_unit/t:$memrd*", "control_unit/t:$memrd* control_unit/r:CLK_ENABLE=0 %i"]
+    found = selected([*at_once, *later, *memories])
+    for name, outputs in zip(inputs, found, strict=False):
         assert outputs == ({"clk_req"} if name in WAKES else set()), name
-
-
-def test_structure_is_followed() -> None:
-    """Through registers every input reaches the outputs; memories, which end a cone, are read at edges."""
-    inputs = sorted(WAKES | OTHERS)
-    later = selected([f"control_unit/w:{name} %co* control_unit/o:* %i" for name in inputs])
-    for name, outputs in zip(inputs, later, strict=True):
-        assert {"task__valid", "commit__valid", "token__ready", "counters"} <= outputs, name
-    memories, unclocked = selected(
-        ["control_unit/t:$memrd*", "control_unit/t:$memrd* control_unit/r:CLK_ENABLE=0 %i"]
-    )
-    assert len(memories) == 5
+    for name, outputs in zip(inputs, found[len(inputs) :], strict=False):
+        assert {"task__valid", "commit__valid", "token__ready", "counters"} <= outputs, (
+            f"{name}: not followed"
+        )
+    reads, unclocked = found[-2:]
+    assert len(reads) == 5
     assert unclocked == set()
 
 
@@ -86,7 +84,7 @@ def test_no_output_but_clk_req_follows_an_input_at_once() -> None:
 
         await pins.reset_done()
         await pins.start(random_config(source, edc=True, tvc=False, suppress="preverify", max_draft=3))
-        for _ in range(450):
+        for _ in range(250):
             await pins.run(source.randint(1, 4))
             before = look()
             states.add(tuple(before[:-1]))  # all but the counters
@@ -105,4 +103,4 @@ def test_no_output_but_clk_req_follows_an_input_at_once() -> None:
         await pins.finish()
 
     simulate(watched, bench)
-    assert len(states) > 150
+    assert len(states) > 100

@@ -68,7 +68,7 @@ def test_random_operations_two_cycles_apart(spread: int) -> None:
     async def bench(ctx: Any) -> None:
         await cleared(ctx, dut)
         expected = None  # of the look two cycles ago
-        for _ in range(2000):
+        for _ in range(1000):
             index = (base + source.randrange(spread)) % ENTRIES
             kind = source.choice(["look", "up", "up", "down", "down", "none"])
             assert ctx.get(dut.answered) == (expected is not None)

@@ -41,13 +41,6 @@ def test_rtl_compiled(path: Path) -> None:
     assert first_difference(expected, replay(expected, CompiledReplayUnit(), str(path))) is None
 
 
-@needs_compiler
-@pytest.mark.parametrize("seed", range(20))
-def test_random_streams_compiled(seed: int) -> None:
-    expected = record(random_config(random.Random(seed)), seed, 1000)
-    assert first_difference(expected, replay(expected, CompiledReplayUnit())) is None
-
-
 def test_a_longer_ring_changes_no_decision() -> None:
     expected = record(random_config(random.Random(2), edc=True), 2, 120)
     unit = RtlReplayUnit(lambda: ControlUnit(UnitParams(queue_depth=256)))
