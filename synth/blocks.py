@@ -26,6 +26,7 @@ _CLASSES = {
     "serial_arithmetic": "arithmetic.SerialArithmetic",
     "preverify_timer": "timer.PreverifyTimer",
     "task_scheduler": "scheduler.TaskScheduler",
+    "rank_gate": "rank_gate.RankGate",
 }
 """Block name -> module and class below ``ahasd.rtl``; each takes one UnitParams."""
 

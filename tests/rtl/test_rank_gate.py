@@ -84,7 +84,7 @@ class World:
             if request and not old_request:
                 assert not old_grant, "asks while the last grant stands"
         self.before = (enable, active, grant, request)
-        if get(dut.tasks.valid) or get(dut.requests.valid) or mode == RankMode.SWITCHING.value:
+        if get(dut.tasks.valid) or get(dut.requests.valid) or mode == RankMode.SWITCHING:
             assert get(dut.clk_req)
         # Streams.
         if get(dut.tasks.valid) and get(dut.tasks.ready):
@@ -158,13 +158,13 @@ class World:
         raise AssertionError("the task never ends")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_random_tasks(seed: int) -> None:
     dut = RankGate()
 
     async def bench(ctx: Any) -> None:
         world = World(ctx, dut, seed)
-        for _ in range(60):
+        for _ in range(40):
             world.request_ready = world.rng.choice((1.0, 0.7, 0.1))
             await world.task(world.rng.random() < 0.4, world.rng.randint(1, 9))
             for _ in range(world.rng.choice((0, 0, 1, 100))):
@@ -212,13 +212,13 @@ def test_target_ranks_go_back_to_the_host_when_their_task_is_over() -> None:
         await world.task(1, 3)
         for _ in range(120):
             await world.step()
-        assert ctx.get(dut.mode) == RankMode.OFF.value
+        assert ctx.get(dut.mode) == RankMode.OFF
         assert ctx.get(dut.target_request) == 0
         assert not ctx.get(dut.clk_req)
         await world.task(0, 3)
         for _ in range(120):
             await world.step()
-        assert ctx.get(dut.mode) == RankMode.DRAFT.value, "draft ranks stay on between drafts"
+        assert ctx.get(dut.mode) == RankMode.DRAFT, "draft ranks stay on between drafts"
         assert not ctx.get(dut.clk_req)
 
     simulate(dut, bench)
