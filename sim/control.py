@@ -135,6 +135,8 @@ class Control:
                 outputs = engine.advance(limit)
                 if outputs:
                     self._schedule(outputs)
+                    # What comes out may cause inputs: look again behind it. (Nothing is taken before it.)
+                    yield At(env, outputs[0].edge * self._clock_ps - int(env.now), AFTER_ALL)
                 elif known:
                     # Inputs may come with what happens next; look again behind all of it.
                     yield At(env, int(upcoming) - int(env.now), AFTER_ALL)

@@ -26,6 +26,9 @@ FOREVER = (1 << 62) - 1
 REST_CYCLES = 10_000
 """The unit must come to rest within this many cycles of an event; more is a hang."""
 
+BUFFER_WORDS = 4096
+"""Output between two inputs: at most a commit and two requests, below 200 words."""
+
 TAKEN, STARTED, COMMITTED, ABORTED, VERIFY, DRAFT, PREVERIFY = range(7)
 REQUESTS: dict[int, type[Verify] | type[Draft] | type[Preverify]] = {
     VERIFY: Verify,
@@ -46,7 +49,7 @@ def _load(folder: Path) -> tuple[ctypes.CDLL, PortMap]:
         "start": (None, [handle, edge]),
         "submit": (None, [handle, ctypes.c_int, ctypes.c_uint64, edge]),
         "run": (edge, [handle, edge, ctypes.c_int, word, ctypes.c_int, ctypes.c_int]),
-        "output": (ctypes.POINTER(ctypes.c_uint64), [handle]),
+        "buffer": (None, [handle, ctypes.POINTER(ctypes.c_uint64), ctypes.c_uint64]),
         "edge": (edge, [handle]),
         "driven": (edge, [handle]),
         "cause": (word, [handle]),
@@ -72,6 +75,8 @@ class CompiledUnit:
         self._code, self.ports = _load(folder or library())
         self._handle = self._code.ahasd_new()
         self._run = self._code.ahasd_run
+        self._words = (ctypes.c_uint64 * BUFFER_WORDS)()
+        self._code.ahasd_buffer(self._handle, self._words, BUFFER_WORDS)
         self._events: list[Event | None] = [None] * len(SLOTS)
         self.clk_req = False
         """The unit asks for its clock, as of the latest :meth:`run`."""
@@ -116,9 +121,11 @@ class CompiledUnit:
         state = self._run(self._handle, limit, shift, now, to_rest, every)
         self.clk_req = bool(state & 1)
         words = state >> 1
+        if words < 0:
+            raise RuntimeError(f"more than {BUFFER_WORDS} words of output between two inputs")
         if not words:
             return []
-        raw = self._code.ahasd_output(self._handle)[:words]
+        raw = self._words[:words]
         outputs: list[Output] = []
         at = 0
         while at < words:

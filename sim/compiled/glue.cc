@@ -1,6 +1,7 @@
 // Runs a CXXRTL control unit in C++ until something comes out of it. Included after the generated model;
 // the constants before it are the bit positions of the ports' fields. See engine.py for the Python side.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -60,6 +61,8 @@ struct Unit {
     std::vector<uint64_t> committed;
     Request verify, task;
     std::vector<uint64_t> out;
+    uint64_t *buffer = nullptr;
+    size_t buffer_words = 0;
 
     // A step evaluates the model once: after the rising edge the outputs are those of before it, and the
     // falling edge's step brings them up to date, with the inputs that were changed meanwhile.
@@ -231,8 +234,8 @@ void ahasd_submit(void *handle, int slot, uint64_t payload, int64_t edge) {
 
 // Runs up to edge `limit`. `shift` turns edges into timebase ticks; negative: the timebase stands at `now`.
 // Stops at the first edge with an output, or with `to_rest` when the unit no longer asks for its clock.
-// Returns twice the number of words in the output buffer (records of edge, kind, count, values), plus one if
-// the unit still asks for its clock.
+// Writes records of edge, kind, count, values to the buffer. Returns twice the number of words, plus one if the
+// unit still asks for its clock; negative if the buffer is too small.
 int64_t ahasd_run(void *handle, int64_t limit, int shift, uint32_t now, int to_rest, int every) {
     auto *unit = static_cast<Unit *>(handle);
     unit->out.clear();
@@ -247,10 +250,15 @@ int64_t ahasd_run(void *handle, int64_t limit, int shift, uint32_t now, int to_r
         unit->clock(next, shift < 0 ? now : static_cast<uint32_t>(next >> shift));
         if (!to_rest && !unit->out.empty()) break;
     }
+    if (unit->out.size() > unit->buffer_words) return -1;
+    std::copy(unit->out.begin(), unit->out.end(), unit->buffer);
     return static_cast<int64_t>(unit->out.size()) << 1 | unit->requested();
 }
 
-const uint64_t *ahasd_output(void *handle) { return static_cast<Unit *>(handle)->out.data(); }
+void ahasd_buffer(void *handle, uint64_t *buffer, uint64_t words) {
+    static_cast<Unit *>(handle)->buffer = buffer;
+    static_cast<Unit *>(handle)->buffer_words = words;
+}
 
 int64_t ahasd_edge(void *handle) { return static_cast<Unit *>(handle)->edge; }
 
