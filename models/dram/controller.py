@@ -44,6 +44,7 @@ class Command(NamedTuple):
     clock: int
     name: str
     bank: int
+    """Of a command to all banks of rank r: -1 - r."""
     row: int
     column: int
 
@@ -207,7 +208,7 @@ class Controller:
                 continue
             opened = self._open[bank]
             hits = rows.get(opened)
-            if hits is not None:
+            if hits is not None and not self._owned[bank]:
                 number, request = hits[0]
                 if number < oldest:
                     wanted = self._wr if request.write else self._rd
@@ -268,5 +269,6 @@ class Controller:
         if self.trace is not None:
             column = request.column if command in (self._rd, self._wr) else -1
             row = -1 if command in (self._pre, self._pre_all) else request.row
-            bank = -1 - request.bank // self._banks if name in ("REFab", "PREab") else request.bank
+            everywhere = command in (self._pre_all, self._ref_all)
+            bank = -1 - request.bank // self._banks if everywhere else request.bank
             self.trace.append(Command(clock, name, bank, row, column))

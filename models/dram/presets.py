@@ -43,9 +43,9 @@ def load_dram(name_or_path: str | Path) -> DramSpec:
 def dram_of_platform(platform: Platform) -> DramSpec:
     """One channel of ``platform``, as LPDDR5 with its timing.
 
-    What a platform does not give follows from it: tRC = tRAS + tRP, tRPab = tRP, tRRD_S = tRRD_L, tREFIpb =
-    tREFI / 8, tRFCpb = tRFC / 2 (JESD209-5B, 32 Gb), and 2.5 ns, 10 ns, 90 ns, 7.5 ns for tPPD and
-    turn-around gaps, tAAD, tpbR2pbR, tpbR2act.
+    What a platform does not give follows from it: tRC = tRAS + tRP, tRPab = tRP, tRRD_S = tRRD_L, BL/n_max =
+    tCCD_L, tREFIpb = tREFI / 8, tRFCpb = tRFC / 2 (JESD209-5B, 32 Gb), and 2.5 ns, 10 ns, 90 ns, 7.5 ns for
+    tPPD and turn-around gaps, tAAD, tpbR2pbR, tpbR2act.
     """
     dram = platform.dram
 
@@ -58,6 +58,7 @@ def dram_of_platform(platform: Platform) -> DramSpec:
         "CL": dram.cl,
         "CWL": dram.cwl,
         "BL": -(-beats * 1_000_000 // (dram.data_rate * dram.tck_ps)),
+        "BL_L": dram.tccd_l,
         "RCD": dram.trcd,
         "RP": dram.trp,
         "RPab": dram.trp,

@@ -175,5 +175,7 @@ def standard_of(name: str, table: dict[str, Any]) -> Standard:
                 raise ConfigError(f"{name}: {command} is no command of it; near: {known}")
         if constraint.scope not in SCOPES:
             raise ConfigError(f"{name}: scope {constraint.scope!r} must be one of {', '.join(SCOPES)}")
+        if constraint.window > 1 and constraint.scope != "rank":
+            raise ConfigError(f"{name}: a window is for scope rank, not {constraint.scope}")
         evaluate(constraint.clocks, dict.fromkeys(standard.parameters, 1))
     return standard

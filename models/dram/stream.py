@@ -13,7 +13,7 @@ from ahasd.models.dram.spec import DramSpec
 from ahasd.models.errors import ConfigError
 from ahasd.models.settings import near
 
-__all__ = ["REFRESH", "KernelResult", "stream", "write_trace"]
+__all__ = ["REFRESH", "KernelResult", "stream", "write_lines", "write_trace"]
 
 REFRESH = ("none", "all", "bank")
 
@@ -123,9 +123,20 @@ def write_trace(path: Path, spec: DramSpec, commands: Iterable[Command]) -> None
         rest = ["-" if part < 0 else str(part) for part in (command.row, command.column)]
         return " ".join([str(command.clock), command.name, *place, *rest])
 
+    write_lines(path, (line(command) for command in commands))
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """A trace file: a heading and ``lines``.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be written.
+    """
     try:
         with path.open("w", encoding="ascii") as file:
             file.write("# clock command rank bank-group bank row column\n")
-            file.writelines(line(command) + "\n" for command in commands)
+            file.writelines(line + "\n" for line in lines)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written ({error.strerror})") from None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 
 from ahasd.models.dram.controller import Command
+from ahasd.models.dram.stream import write_lines
 from ahasd.models.errors import ConfigError
 from ahasd.models.pim.lane import Lane, Step
 from ahasd.models.pim.spec import PimSpec
@@ -38,7 +40,6 @@ class Execution:
     spec: PimSpec
     steps: list[Step]
     cycles: int
-    _starts: list[int] = field(default_factory=list, repr=False)
 
     def commands(self) -> Iterator[Command]:
         """By clock. A set's bank is counted from the last bank of the rank on."""
@@ -48,6 +49,29 @@ class Execution:
             for index, clock in enumerate(clocks)
         ]
         yield from sorted(found)
+
+    def write(self, path: Path) -> None:
+        """The first rank's commands as a trace file; a set of banks has bank group ``all`` and its number.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be written.
+        """
+        org, sets = self.spec.dram.organisation, len(self.spec.sets)
+
+        def line(command: Command) -> str:
+            if command.bank < org.banks:
+                place = [str(part) for part in divmod(command.bank, org.banks_per_group)]
+            else:
+                chosen = command.bank - org.banks
+                place = ["all", str(chosen) if chosen < sets else "buffer"]
+            if command.name == "REF":
+                place = ["-", "-"]
+            rest = ["-" if part < 0 else str(part) for part in (command.row, command.column)]
+            return " ".join([str(command.clock), command.name, "0", *place, *rest])
+
+        write_lines(path, (line(command) for command in self.commands()))
 
     def boundaries(self) -> list[int]:
         """Clocks of all commands, ascending: where the kernel can be broken off."""

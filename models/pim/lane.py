@@ -15,9 +15,11 @@ slot for a row command. ``run_length=1`` steps command by command; a test compar
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import count as count_from
+from operator import itemgetter
 
 from ahasd.models.dram.timing import NEVER, Timing
 from ahasd.models.pim.program import BARRIER, BUFFER, LEAVE, SETS, WAIT, Op
@@ -76,6 +78,8 @@ class Lane:
         self._closing: set[int] = set()
         self._floor = 1
         self._next_column = 1
+        self._head_from = 1
+        """Clock after the last column command."""
         self._bus = set() if bus is None else bus
         self._listens = listens
         self._double_act = double_act
@@ -114,9 +118,7 @@ class Lane:
         for bank in self._closing:
             best = min(best, (self._free(self._timing.ready(self._pre, bank)), self._pre, bank))
         if head is None or head.kind in (SETS, LEAVE):
-            for bank in self._open:
-                best = min(best, (self._free(self._timing.ready(self._pre, bank)), self._pre, bank))
-            return best if self._open else (self._floor, -2, 0)
+            return min(best, self._close_step()) if self._open else (self._floor, -2, 0)
         if head.kind in (BARRIER, WAIT):
             return min(best, (max(self._floor, self.passed), -2, 0))
         bank = self._bank_of(head)
@@ -128,8 +130,10 @@ class Lane:
                 best = min(best, (at, -1, bank))
             else:
                 return min(best, self._refresh_step())
-        elif self._needs_refresh(bank):
-            return min(best, self._refresh_step())
+        elif self._row_at(0, bank)[0] >= self._due:
+            # The commands before the head, still on their way, may have rows opened for what follows it.
+            early = self._row_step()
+            return min(best, early if early[0] < self._head_from else self._refresh_step())
         return min(best, self._row_step())
 
     def step(self) -> None:
@@ -191,6 +195,7 @@ class Lane:
         last = clocks[-1]
         self._timing.issue(self._column[op.kind], bank, last)
         self._next_column = last + interval
+        self._head_from = last + 1
         self.passed = max(self.passed, last + self._passes[op.kind])
         self.busy = max(self.busy, last)
         self.commands[op.kind] += op.number
@@ -219,8 +224,7 @@ class Lane:
             op = self._look(index)
             if op is None or op.kind not in self._column:
                 break
-            visible = self._visible(index)
-            if visible == NEVER:
+            if self._visible(index) == NEVER:
                 break
             bank = self._bank_of(op)
             if bank in seen or bank == self._buffer:
@@ -228,38 +232,41 @@ class Lane:
             seen.add(bank)
             if bank in self._closing or self._open.get(bank) == op.row:
                 continue
-            command = self._pre if bank in self._open else self._act
-            at = self._free(max(self._timing.ready(command, bank), visible, self._floor))
+            at, command = self._row_at(index, bank)
             if command != self._act or at < self._due:
                 best = min(best, (at, command, bank))
         return best
 
-    def _needs_refresh(self, bank: int) -> bool:
-        """Whether the next command's row would be opened after a refresh has come due."""
+    def _row_at(self, index: int, bank: int) -> tuple[int, int]:
+        """When the row command that an operation needs next may issue, and which it is."""
         command = self._pre if bank in self._open else self._act
-        return max(self._timing.ready(command, bank), self._floor) >= self._due
+        at = max(self._timing.ready(command, bank), self._visible(index), self._floor)
+        return (self._free(at) if at < NEVER else NEVER), command
+
+    def _close_step(self) -> tuple[int, int, int]:
+        """The first precharge that ends all rows; the commands before the head have gone out."""
+        ready, pre = self._timing.ready, self._pre
+        return min((self._free(max(ready(pre, bank), self._head_from)), pre, bank) for bank in self._open)
 
     def _refresh_step(self) -> tuple[int, int, int]:
-        for bank in self._open:
-            if bank not in self._closing:
-                self._closing.add(bank)
         if self._open:
-            return min((self._free(self._timing.ready(self._pre, b)), self._pre, b) for b in self._open)
+            return self._close_step()
         at = max(self._timing.ready(self._ref, self._first_set), self._due)
         return self._free(at), self._ref, self._first_set
 
     def _visible(self, index: int) -> int:
         """When the sequencer gets to see an operation: as ``lookahead`` minus one others are ahead of it."""
-        if index == 0:
-            return 0
         wanted = self._ahead[index][0] - self._lookahead
         if wanted < 0:
             return 0
-        while len(self._issued) > 1 and self._issued[1][0] <= wanted:
-            self._issued.pop(0)
-        if not self._issued or wanted < self._issued[0][0]:
+        issued = self._issued
+        if index == 0:
+            while len(issued) > 1 and issued[1][0] <= wanted:
+                issued.pop(0)
+        place = bisect_right(issued, wanted, key=itemgetter(0)) - 1
+        if place < 0:
             return NEVER
-        number, clocks = self._issued[0]
+        number, clocks = issued[place]
         return clocks[wanted - number] + 1 if wanted - number < len(clocks) else NEVER
 
     def _look(self, index: int) -> Op | None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ahasd.cli import compare, hardware, platforms, replay, run, traces
+from ahasd.cli import compare, hardware, kernel, platforms, replay, run, traces, validate
 from ahasd.models.errors import AhasdError
 
 __all__ = ["app", "main"]
@@ -26,6 +26,8 @@ app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
 app.command("replay", epilog=replay.EXAMPLE)(replay.replay)
 app.add_typer(traces.app, name="trace")
 app.add_typer(platforms.app, name="platform")
+app.add_typer(kernel.app, name="kernel")
+app.command("validate", epilog=validate.EXAMPLE)(validate.validate)
 app.command("verilog", epilog=hardware.VERILOG_EXAMPLE)(hardware.verilog)
 app.command("area", epilog=hardware.AREA_EXAMPLE)(hardware.area)
 app.command("cocotb", epilog=hardware.COCOTB_EXAMPLE)(hardware.cocotb)
