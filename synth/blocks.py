@@ -27,6 +27,7 @@ _CLASSES = {
     "preverify_timer": "timer.PreverifyTimer",
     "task_scheduler": "scheduler.TaskScheduler",
     "rank_gate": "rank_gate.RankGate",
+    "registers": "registers.control.ControlRegisters",
 }
 """Block name -> module and class below ``ahasd.rtl``; each takes one UnitParams."""
 
