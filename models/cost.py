@@ -100,4 +100,8 @@ class FirstOrderCost:
 
 def make_cost(platform: Platform, draft: LanguageModel, target: LanguageModel, aau: bool = True) -> CostModel:
     """The cost model that ``platform.timing`` names."""
+    if platform.timing == "commands":
+        from ahasd.models.command_cost import CommandCost
+
+        return CommandCost(platform, draft, target, aau)
     return FirstOrderCost(platform, draft, target, aau)

@@ -46,10 +46,14 @@ class CostCache:
         self.simulated = 0
         """Costs that were computed here, not found."""
         self._costs: dict[str, Cost] | None = None
+        self._used: dict[tuple[str | int, ...], Cost] = {}
         self._writable = True
 
     def get(self, key: tuple[str | int, ...], compute: Callable[[], Cost]) -> Cost:
         """The cost of ``key``: kernel and shape."""
+        known = self._used.get(key)
+        if known is not None:
+            return known
         if self._costs is None:
             self._costs = _read(self.path)
         text = json.dumps(key, separators=(",", ":"))
@@ -58,6 +62,7 @@ class CostCache:
             found = self._costs[text] = compute()
             self.simulated += 1
             self._append(text, found)
+        self._used[key] = found
         return found
 
     def time(self, key: tuple[str | int, ...], compute: Callable[[], int]) -> int:
@@ -65,7 +70,7 @@ class CostCache:
         found = self.get(key, compute)
         if not isinstance(found, int):
             assert self._costs is not None
-            del self._costs[json.dumps(key, separators=(",", ":"))]
+            del self._used[key], self._costs[json.dumps(key, separators=(",", ":"))]
             return self.time(key, compute)
         return found
 

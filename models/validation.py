@@ -126,11 +126,38 @@ def _elementwise(preset: str, operation: str, elements: int, refresh: bool) -> Q
     return {"cycles": found.cycles, **found.commands}
 
 
+def _matmul(
+    array: tuple[int, int],
+    n: int,
+    k: int,
+    m: int,
+    gbps: float | None = None,
+    latency_ns: int = 0,
+    element_bytes: int = 1,
+    scratchpad_kib: int = 8192,
+) -> Quantities:
+    """``cycles`` of one array at 1 GHz, with a memory of a fixed rate or none."""
+    from ahasd.models.npu import FixedDma, SystolicArray, matmul
+
+    dma = None if gbps is None else FixedDma(gbps, 1000 * latency_ns)
+    found = matmul(
+        SystolicArray(*array),
+        n,
+        k,
+        m,
+        dma=dma,
+        element_bytes=element_bytes,
+        scratchpad_bytes=scratchpad_kib << 10,
+    )
+    return {"cycles": found.cycles}
+
+
 RUNNERS: dict[str, Callable[..., Quantities]] = {
     "stream": _stream,
     "distance": _distance,
     "gemv": _gemv,
     "slope": _slope,
     "elementwise": _elementwise,
+    "matmul": _matmul,
 }
 """Kinds of work: keyword arguments to quantities."""

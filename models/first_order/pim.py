@@ -10,11 +10,11 @@ from ahasd.models.first_order.dram import Streams, ceil_div
 from ahasd.models.language import Gemv, LanguageModel
 from ahasd.models.platform.params import Platform
 
-__all__ = ["PimPass"]
+__all__ = ["PARTIAL_BYTES", "PASSES", "PimPass"]
 
-_PASSES = {"norm": 2, "softmax": 2, "logits": 2, "rope": 1, "residual": 1, "activation": 1}
+PASSES = {"norm": 2, "softmax": 2, "logits": 2, "rope": 1, "residual": 1, "activation": 1}
 """Passes of the attention unit over an operator's elements."""
-_PARTIAL_BYTES = 8
+PARTIAL_BYTES = 8
 """Partial results of one vector on one rank: maximum, two sums, index, 16 bits each."""
 
 
@@ -87,12 +87,12 @@ class PimPass:
         """Each rank's unit has its share of the elements; sums over all of them are merged."""
         aau = self._platform.aau
         share = ceil_div(tokens * elements, self._ranks)
-        ps = (_PASSES[name] * ceil_div(share, aau.lanes) + aau.pipeline) * aau.clock_ps
+        ps = (PASSES[name] * ceil_div(share, aau.lanes) + aau.pipeline) * aau.clock_ps
         vectors = {"norm": tokens, "logits": tokens, "softmax": tokens * self._model.heads}.get(name, 0)
         if name == "softmax" and self._by_heads:
             vectors = 0
         if vectors:
-            size = vectors * _PARTIAL_BYTES
+            size = vectors * PARTIAL_BYTES
             ps += self._gather(size) + self._broadcast(size)
         return ps
 

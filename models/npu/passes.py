@@ -51,6 +51,7 @@ class NpuPasses:
         self._preload = self._array.preload * npu.clock_ps
         self._half = npu.scratchpad_kib << 9
         self._steps = layer_steps(model)
+        self._layers: dict[int, list[tuple[list[Run] | int, bool]]] = {}
         self._gemms: dict[tuple[Gemv, int], list[Run]] = {}
 
     def pass_ps(self, kv_len: int, tokens: int, outputs: int) -> int:
@@ -58,39 +59,52 @@ class NpuPasses:
         model, pipeline = self._model, Pipeline(self._preload, self._skip)
         scores, values = self._attention(kv_len, tokens, False), self._attention(kv_len, tokens, True)
         softmax = self._vector(tokens * model.softmax(kv_len).elements)
+        steps = self._layer(tokens)
 
         def layer() -> None:
-            inputs = pipeline.state.done
-            for step in self._steps:
-                if isinstance(step, Gemv):
-                    if step.fresh:
-                        inputs = pipeline.state.done
-                    pipeline.run(self._gemm(step, tokens), inputs)
-                elif isinstance(step, Nonlinear):
-                    pipeline.delay(self._vector(tokens * step.elements))
+            inputs = pipeline.done
+            for work, fresh in steps:
+                if isinstance(work, list):
+                    if fresh:
+                        inputs = pipeline.done
+                    pipeline.run(work, inputs)
+                elif work:
+                    pipeline.delay(work)
                 else:
-                    pipeline.run(scores, pipeline.state.done)
+                    pipeline.run(scores, pipeline.done)
                     pipeline.delay(softmax)
-                    pipeline.run(values, pipeline.state.done)
+                    pipeline.run(values, pipeline.done)
 
         pipeline.repeat(layer, model.layers)
         if outputs:
             pipeline.delay(self._vector(outputs * model.hidden))
-            pipeline.run(self._gemm(model.head, outputs), pipeline.state.done)
+            pipeline.run(self._gemm(model.head, outputs), pipeline.done)
             pipeline.delay(self._vector(outputs * model.vocab))
-        return self._dma.latency_ps + pipeline.state.done
+        return self._dma.latency_ps + pipeline.done
+
+    def _layer(self, tokens: int) -> list[tuple[list[Run] | int, bool]]:
+        """Steps: blocks, or a vector operator's ps, or 0 for attention; and whether its inputs are new."""
+        if tokens not in self._layers:
+            self._layers[tokens] = [
+                (self._gemm(step, tokens), step.fresh)
+                if isinstance(step, Gemv)
+                else (self._vector(tokens * step.elements) if isinstance(step, Nonlinear) else 0, False)
+                for step in self._steps
+            ]
+        return self._layers[tokens]
 
     def _gemm(self, gemv: Gemv, n: int) -> list[Run]:
         """Blocks of a GEMM; activations that do not fit into half the scratchpad go to memory and back."""
         key = (gemv, n)
         if key not in self._gemms:
+            clock = self._npu.clock_ps
             activations = n * (gemv.inp + gemv.out)
             spilled = activations if activations > self._half else 0
             groups = self._scratchpad.groups(n, gemv.inp)
             parts = [self._scratchpad.parts(rows, gemv.inp, gemv.out) for rows in groups]
             extra = ceil_div(spilled, sum(map(len, parts)))
             self._gemms[key] = [
-                (self._block(part.weights + extra, part.units, rows), count)
+                (self._block(part.weights + extra, part.units, self._array.drain(rows) * clock), count)
                 for rows, blocks in zip(groups, parts, strict=True)
                 for part, count in runs(blocks)
             ]
@@ -102,13 +116,14 @@ class NpuPasses:
         All cached positions are read once, new ones written; each KV head's are stationary for all query
         heads that share it.
         """
-        model, array = self._model, self._array
+        model, npu = self._model, self._npu
         streamed = tokens * (model.heads // model.kv_heads)
+        drain = self._array.drain(streamed) * npu.clock_ps
         out = []
         for count, times in self._positions(kv_len):
             shape = (count, model.head_dim) if values else (model.head_dim, count)
-            units = model.kv_heads * array.units(streamed, *shape)
-            out.append((self._block(count * model.kv_width, units, streamed), times))
+            units = model.kv_heads * self._array.units(streamed, *shape)
+            out.append((self._block(count * model.kv_width, units, drain), times))
         return out
 
     def _positions(self, kv_len: int) -> list[tuple[int, int]]:
@@ -117,10 +132,9 @@ class NpuPasses:
         full, rest = divmod(kv_len, most)
         return [(most, full)] * bool(full) + [(rest, 1)] * bool(rest)
 
-    def _block(self, size: int, units: int, n: int) -> Block:
-        clock = self._npu.clock_ps
-        entry = ceil_div(units, self._npu.arrays) * self._array.pace * clock
-        return Block(self._dma.dma_ps(size), entry, self._array.drain(n) * clock)
+    def _block(self, size: int, units: int, drain: int) -> Block:
+        entry = ceil_div(units, self._npu.arrays) * self._array.pace * self._npu.clock_ps
+        return Block(self._dma.dma_ps(size), entry, drain)
 
     def _vector(self, elements: int) -> int:
         return ceil_div(1000 * elements * self._npu.vector_ops, self._npu.vector_gops)

@@ -44,15 +44,6 @@ class State(NamedTuple):
     done: int = 0
     """All results so far are there."""
 
-    def shift_from(self, other: State) -> int | None:
-        """By how much all of it is later than ``other``; None if not all by the same."""
-        shift = self.dma - other.dma
-        same = all(a - b == shift for a, b in zip(self, other, strict=True))
-        return shift if same else None
-
-    def shifted(self, ps: int) -> State:
-        return State(*(value + ps for value in self))
-
 
 class Pipeline:
     """DMA, buffers and arrays: work is added in order, each block as early as all of them allow.
@@ -71,20 +62,24 @@ class Pipeline:
         False does all blocks one by one.
     """
 
-    def __init__(self, preload: int, skip: bool = True) -> None:
-        self.state = State()
+    def __init__(self, preload: int, skip: bool = True, state: State = State()) -> None:  # noqa: B008
+        self._dma, self._older, self._newer, self._arrays, self.done = state
+        """``done``: when all results so far are there."""
         self._preload = preload
         self._skip = skip
 
+    @property
+    def state(self) -> State:
+        return State(self._dma, self._older, self._newer, self._arrays, self.done)
+
     def run(self, work: Iterable[Run], inputs: int) -> None:
         """Blocks of one operator, whose inputs are there at ``inputs``; loads do not wait for these."""
-        dma, older, newer, arrays, done = self.state
+        dma, older, newer, arrays, done = self._dma, self._older, self._newer, self._arrays, self.done
         preload, skip = self._preload, self._skip
-        for (load, entry, drain), count in work:
-            left = count
+        for (load, entry, drain), left in work:
             while left:
                 left -= 1
-                before = State(dma, older, newer, arrays, done)
+                was_dma, was_older, was_newer, was_arrays, was_done = dma, older, newer, arrays, done
                 dma = (dma if dma > older else older) + load
                 first = dma + preload
                 if arrays > first:
@@ -94,24 +89,37 @@ class Pipeline:
                 older, newer, arrays = newer, first + entry, first + entry
                 if arrays + drain > done:
                     done = arrays + drain
-                if left and skip and before.arrays >= inputs and arrays - before.arrays == dma - before.dma:
-                    now = State(dma, older, newer, arrays, done)
-                    shift = now.shift_from(before)
-                    if shift is not None:
-                        dma, older, newer, arrays, done = now.shifted(left * shift)
-                        break
-        self.state = State(dma, older, newer, arrays, done)
+                shift = dma - was_dma
+                if (
+                    left
+                    and arrays - was_arrays == shift
+                    and newer - was_newer == shift
+                    and older - was_older == shift
+                    and done - was_done == shift
+                    and was_arrays >= inputs
+                    and skip
+                ):
+                    shift *= left
+                    dma += shift
+                    older += shift
+                    newer += shift
+                    arrays += shift
+                    done += shift
+                    break
+        self._dma, self._older, self._newer, self._arrays, self.done = dma, older, newer, arrays, done
 
     def delay(self, ps: int) -> None:
         """The vector unit works on all results so far: they count as done later."""
-        self.state = self.state._replace(done=self.state.done + ps)
+        self.done += ps
 
     def repeat(self, work: Callable[[], None], times: int) -> None:
         """``work`` adds the same work ``times`` times; it must not look at anything but the state."""
         for left in range(times - 1, -1, -1):
             before = self.state
             work()
-            shift = self.state.shift_from(before) if self._skip else None
-            if shift is not None:
-                self.state = self.state.shifted(left * shift)
+            now = self.state
+            shifts = {new - old for new, old in zip(now, before, strict=True)}
+            if self._skip and len(shifts) == 1:
+                shift = left * shifts.pop()
+                self._dma, self._older, self._newer, self._arrays, self.done = (t + shift for t in now)
                 return

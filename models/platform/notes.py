@@ -5,10 +5,12 @@ from __future__ import annotations
 from ahasd.models.first_order.dram import Streams
 from ahasd.models.platform.params import Platform
 
-__all__ = ["PRINTED_CLOCK_NS", "PRINTED_GOPS", "PRINTED_PIM_GBPS", "platform_notes"]
+__all__ = ["PRINTED_BUS_GBPS", "PRINTED_CLOCK_NS", "PRINTED_GOPS", "PRINTED_PIM_GBPS", "platform_notes"]
 
 PRINTED_PIM_GBPS = 256
 """[AH] on-chip bandwidth, in table and text."""
+PRINTED_BUS_GBPS = 51.2
+"""[AH] off-chip bandwidth."""
 PRINTED_GOPS = 102.4
 """[AH] INT8 PIM rate, without saying of what."""
 PRINTED_CLOCK_NS = 1.25
@@ -56,4 +58,28 @@ def platform_notes(platform: Platform) -> list[str]:
             f"{draft * sustained / bus_sustained:.1f} x on the {pim.draft_ranks} draft ranks"
         ),
     ]
+    return notes + _simulated(platform, peak, bus)
+
+
+def _simulated(platform: Platform, peak: float, bus: float) -> list[str]:
+    """The same rates from simulated commands, set against what is printed."""
+    from ahasd.models.command_cost.rates import bus_gbps, pim_gbps
+
+    pim, off = pim_gbps(platform), bus_gbps(platform)
+    rates = (
+        f"Simulated commands: PIM {pim:.1f} GB/s with all ranks ({pim / peak:.1%} of peak; a row also waits "
+        f"for tRTP), bus {off:.1f} GB/s ({off / bus:.1%} of its pins; refresh closes rows)"
+    )
+    notes = [rates]
+    if platform.name == "ahasd":
+        notes.append(
+            f"Out of reach with the timing table: {_reach('PIM', pim, PRINTED_PIM_GBPS)}; "
+            f"{_reach('bus', off, PRINTED_BUS_GBPS)}"
+        )
     return notes
+
+
+def _reach(what: str, found: float, printed: float) -> str:
+    if found >= printed:
+        return f"{what} reaches the printed {printed:g} GB/s ({found:.1f})"
+    return f"{what} sustains {found:.1f} of the printed {printed:g} GB/s, {found / printed:.1%}"

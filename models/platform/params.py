@@ -172,7 +172,12 @@ class Platform:
     description: str = field(default="", metadata={"label": True})
     source: str = field(default="", metadata={"label": True})
     """Where values other than the defaults come from."""
-    timing: str = param("first-order", choices=("first-order", "commands"), source="closed formulas")
+    timing: str = param(
+        "first-order",
+        choices=("first-order", "commands"),
+        source="closed formulas",
+        note="commands: simulated DRAM, PIM and NPU kernels",
+    )
     contention: str = param(
         "block",
         choices=("block", "yield", "none"),
@@ -188,10 +193,8 @@ class Platform:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.timing == "commands":
-            raise ConfigError("timing: commands is not available yet; available: first-order")
-        if self.pim.sequencer == "host":
-            raise ConfigError("pim.sequencer: host is not available yet; available: device")
+        if self.pim.sequencer == "host" and self.timing == "first-order":
+            raise ConfigError("pim.sequencer: host needs timing = commands; first-order knows device only")
         if self.pim.draft_ranks >= self.dram.ranks:
             raise ConfigError(
                 f"pim.draft_ranks: {self.pim.draft_ranks} must be less than the {self.dram.ranks} ranks"

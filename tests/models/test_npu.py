@@ -216,7 +216,7 @@ def test_skipping_is_exact() -> None:
 
 def _run_all(pipeline: Pipeline, operators: list[list[tuple[Block, int]]], delay: int) -> None:
     for blocks in operators:
-        pipeline.run(blocks, pipeline.state.done)
+        pipeline.run(blocks, pipeline.done)
         pipeline.delay(delay)
 
 
@@ -226,9 +226,8 @@ def test_pipeline_is_shift_invariant() -> None:
     for state in (State(), State(5, 0, 9, 70, 60)):
         ends = []
         for shift in (0, 1000):
-            pipeline = Pipeline(17)
-            pipeline.state = State(*(value + shift for value in state))
-            pipeline.run(blocks, pipeline.state.done)
+            pipeline = Pipeline(17, state=State(*(value + shift for value in state)))
+            pipeline.run(blocks, pipeline.done)
             ends.append(State(*(value - shift for value in pipeline.state)))
         assert ends[0] == ends[1]
 
