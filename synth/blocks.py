@@ -28,6 +28,7 @@ _CLASSES = {
     "task_scheduler": "scheduler.TaskScheduler",
     "rank_gate": "rank_gate.RankGate",
     "registers": "registers.control.ControlRegisters",
+    "ahasd_top": "top.AhasdTop",
 }
 """Block name -> module and class below ``ahasd.rtl``; each takes one UnitParams."""
 

@@ -47,6 +47,8 @@ class ControlRegisters(wiring.Component):
         The NPU side is there; a reset of it is being dealt with.
     npu_reset, recovered : In(1)
         High for a cycle: the NPU side was reset; that has been dealt with.
+    save : In(1)
+        A snapshot, as by its command: the unit's counters are about to be lost.
     irq : Out(1)
         Level: an enabled bit of INTERRUPT_STATUS is set.
     """
@@ -70,6 +72,7 @@ class ControlRegisters(wiring.Component):
     recovering: Signal
     npu_reset: Signal
     recovered: Signal
+    save: Signal
     irq: Signal
 
     def __init__(self, params: UnitParams | None = None) -> None:
@@ -95,6 +98,7 @@ class ControlRegisters(wiring.Component):
                 "recovering": In(1),
                 "npu_reset": In(1),
                 "recovered": In(1),
+                "save": In(1),
                 "irq": Out(1),
             }
         )
@@ -205,5 +209,5 @@ class ControlRegisters(wiring.Component):
         for name in COUNTER_NAMES:
             copy = Signal(self.params.counter_bits, name=f"{name}_copy")
             m.d.comb += file.state[name].eq(copy)
-            with m.If(file.commands.snapshot):
+            with m.If(file.commands.snapshot | self.save):
                 m.d.sync += copy.eq(live[name])
