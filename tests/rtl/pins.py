@@ -85,6 +85,15 @@ class Pins:
 
     # Cycles.
 
+    def present(self, event: Event) -> None:
+        """Make an event wait at its input."""
+        slot = slot_of(event)
+        assert slot not in self.waiting
+        self.waiting[slot] = event
+        stream = getattr(self.unit, slot)
+        self.ctx.set(stream.payload.as_value(), event_bits(event, self.ports))
+        self.ctx.set(stream.valid, 1)
+
     async def step(self, **command: int) -> None:
         ctx, unit = self.ctx, self.unit
         for name, value in command.items():
@@ -94,11 +103,7 @@ class Pins:
         for agent in (self.npu, self.pim):
             event = agent.offer()
             if event is not None:
-                slot = slot_of(event)
-                assert slot not in self.waiting
-                self.waiting[slot] = event
-                ctx.set(getattr(unit, slot).payload.as_value(), event_bits(event, self.ports))
-                ctx.set(getattr(unit, slot).valid, 1)
+                self.present(event)
         ready = {}
         for port, chance in zip(OUTPUTS, (self.pim.ready, self.npu.ready, self.commit_ready), strict=True):
             ready[port] = self.source.random() < chance

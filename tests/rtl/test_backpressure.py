@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ahasd.models.control.events import Aborted, Token
+from ahasd.models.control.events import Aborted, Feedback, Token
 from ahasd.models.control.params import ControlConfig
 from ahasd.models.control.unit import ControlUnit as GoldenControlUnit
 from ahasd.rtl.control_unit import ControlUnit
@@ -151,3 +151,34 @@ def test_verdicts_are_taken_while_the_pim_takes_no_task() -> None:
 
     for seed in range(3):
         run(20 + seed, scenario, npu=1.0, pim=1.0)
+
+
+def test_no_answer_is_taken_before_its_request_has_left() -> None:
+    """Even if one comes too early: from a PIM and an NPU that have taken the header only."""
+    config = ControlConfig(edc=False, max_draft=4)
+
+    async def scenario(pins: Pins) -> None:
+        golden = pins.scoreboard.golden
+        await pins.start(config)
+        for port, agent, event in (
+            ("task", pins.pim, Token(1, 1, True)),
+            ("verify", pins.npu, Feedback(0, 1)),
+        ):
+            agent.ready = 1.0
+            while not (pins.scoreboard.owed[port] and pins.scoreboard.owed[port][0].headed):
+                await pins.step()
+            agent.ready = 0.0
+            await pins.run(5)
+            assert pins.scoreboard.owed[port][0].taken == 0
+            pins.present(event)
+            before = len(pins.scoreboard.events)
+            await pins.run(200)
+            assert event in pins.waiting.values()
+            assert event not in pins.scoreboard.events[before:]
+            if port == "task":
+                del pins.waiting["token"]  # against the rules of streams, but it has never happened
+                pins.ctx.set(pins.unit.token.valid, 0)
+                pins.pim.ready = 1.0
+        assert golden.npu_busy
+
+    run(31, scenario, npu=0.0, pim=0.0)
