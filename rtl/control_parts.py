@@ -61,7 +61,7 @@ class ControlParts:
         self.decided_go_on = Signal()
         self.config_valid = Signal()
         self.drafting = Signal()  # a token that comes now is taken
-        # The ring's read port, when an event has it.
+        # The ring's read port, when an event has it; registers, since an address has far to go to every token.
         self.event_reads = Signal()
         self.event_read = Signal()
         self.event_address = Signal(range(p.queue_depth))

@@ -175,15 +175,13 @@ def feedback_states(m: Module, unit: ControlUnit, parts: ControlParts) -> None:
         m.d.sync += [parts.contradicted.eq(over), parts.limit_valid.eq(0)]
         with m.If(over):
             m.d.sync += parts.place.eq(parts.limit)
+        m.d.sync += [parts.event_reads.eq(1), parts.event_address.eq(Mux(over, parts.limit, parts.place))]
         count(m, parts, "contradictions", over)
         m.next = "READ"
 
     with m.State("READ"):
-        m.d.comb += [
-            parts.event_reads.eq(1),
-            parts.event_read.eq(1),
-            parts.event_address.eq(parts.place),
-        ]
+        m.d.comb += parts.event_read.eq(1)
+        m.d.sync += parts.event_address.eq(queue.head)
         m.next = "COMPARE"
 
     with m.State("COMPARE"):
@@ -192,11 +190,8 @@ def feedback_states(m: Module, unit: ControlUnit, parts: ControlParts) -> None:
         m.d.sync += parts.hit.eq(
             (parts.place != queue.tail) & (parts.contradicted | (queue.data == parts.token_id))
         )
-        m.d.comb += [
-            parts.event_reads.eq(1),
-            parts.event_read.eq(1),
-            parts.event_address.eq(queue.head),
-        ]
+        m.d.comb += parts.event_read.eq(1)
+        m.d.sync += parts.event_address.eq(parts.event_address + 1)
         m.next = "COMMIT"
 
     with m.State("COMMIT"):
@@ -206,14 +201,14 @@ def feedback_states(m: Module, unit: ControlUnit, parts: ControlParts) -> None:
             unit.commit.valid.eq(1),
             unit.commit.payload.token.eq(Mux(final, parts.token_id, queue.data)),
             unit.commit.payload.last.eq(final),
-            parts.event_reads.eq(1),
             parts.event_read.eq(unit.commit.ready),
-            parts.event_address.eq(queue.head + 1),
             batches.read.eq(1),
         ]
         with m.If(unit.commit.ready):
             m.d.comb += queue.commit.eq(1)
+            m.d.sync += parts.event_address.eq(parts.event_address + 1)
             with m.If(final):
+                m.d.sync += parts.event_reads.eq(0)
                 m.next = "RETIRE"
 
     with m.State("RETIRE"):

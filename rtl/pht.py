@@ -71,7 +71,7 @@ class PatternHistoryTable(wiring.Component):
         table: memory.Memory = memory.Memory(shape=2 * ROW_COUNTERS, depth=rows, init=[])
         m.submodules.table = table
         read = table.read_port()
-        write = table.write_port(granularity=2)
+        write = table.write_port()
 
         # Stage 1 registers the index, stage 2 the row; the counter is picked from the row register.
         looking = Signal(2)
@@ -95,6 +95,14 @@ class PatternHistoryTable(wiring.Component):
             self.go_on.eq(counter[1]),
         ]
 
+        # A whole row is written, one counter of it changed: an enable a row, not one a counter.
+        trained_row = Signal(2 * ROW_COUNTERS)
+        m.d.comb += trained_row.eq(read.data)
+        with m.Switch(column):
+            for k in range(ROW_COUNTERS):
+                with m.Case(k):
+                    m.d.comb += trained_row.word_select(k, 2).eq(trained)
+
         row = Signal(range(rows))
         with m.If(self.clear):
             m.d.sync += [self.busy.eq(1), row.eq(0)]
@@ -106,12 +114,12 @@ class PatternHistoryTable(wiring.Component):
             m.d.comb += [
                 write.addr.eq(row),
                 write.data.eq(sum(2 << 2 * k for k in range(ROW_COUNTERS))),
-                write.en.eq((1 << ROW_COUNTERS) - 1),
+                write.en.eq(1),
             ]
         with m.Else():
             m.d.comb += [
                 write.addr.eq(self.at[column_bits:]),
-                write.data.eq(trained.replicate(ROW_COUNTERS)),
-                write.en.eq(training[1] << column),
+                write.data.eq(trained_row),
+                write.en.eq(training[1]),
             ]
         return m
