@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ahasd.models.cost_cache import CostCache
+from ahasd.models.errors import ConfigError
 from ahasd.models.first_order.dram import ceil_div
 from ahasd.models.platform.params import Platform
 
@@ -41,6 +42,7 @@ class Kernels:
         self._read_bytes = (
             platform.pim.units_per_rank * platform.pim.banks_at_once * platform.dram.access_bytes
         )
+        self._bank_rows = platform.dram.rank_bytes // (platform.dram.banks * platform.dram.row_bytes)
         self._stretch: tuple[int, int] | None = None
 
     def gemv_ps(self, out: int, inp: int, vectors: int, *, broadcast: bool, gather: bool) -> int:
@@ -60,14 +62,15 @@ class Kernels:
         """Each rank reads ``size`` bytes of its own once, with ``vectors`` MACs a byte, in PIM mode already.
 
         With a sequencer in each rank and without refresh, all rows but the first two are taken to be as long
-        as the second. Exact: a rank reads row after row, each opened when a read needs it. No constraint but
-        refresh's is longer than a row (``_periodic`` checks), so what binds a row's commands comes from that
-        row and the one before; these being the same for all further rows, so are the distances.
+        as the second. Exact: a rank reads row after row of the same banks, each opened when a read needs it.
+        No constraint but refresh's is longer than a row (``_periodic`` checks), so what binds a row's
+        commands comes from that row and the one before; these being the same for all further rows, so are
+        the distances.
         """
         reads = max(1, ceil_div(size, self._read_bytes))
         rows, rest = divmod(reads - 1, self._columns)
         rest += 1
-        if rows < 3 or not self._periodic(vectors):
+        if rows < 3 or rows >= self._bank_rows or not self._periodic(vectors):
             return self._reads(reads, vectors) * self._tck_ps
         first = self._reads(2 * self._columns + rest, vectors)
         row = first - self._reads(self._columns + rest, vectors)
@@ -93,8 +96,18 @@ class Kernels:
             assert isinstance(found, list)
             added, refreshes = found
             whole = refreshes * self._platform.dram.trefi
+            if added >= whole:
+                raise ConfigError(
+                    f"platform.dram.trfc: {self._platform.dram.trfc} leaves no time between refreshes"
+                )
             self._stretch = whole, whole - added
         return ceil_div(ps * self._stretch[0], self._stretch[1])
+
+    @property
+    def sustained_gbps(self) -> float:
+        """Of all ranks that read whole rows with one MAC a byte, GB/s."""
+        size = min(1000, self._bank_rows) * self._columns * self._read_bytes
+        return 1000 * self._ranks * size / self.stretched(self.read_ps(size, 1))
 
     @property
     def refresh_share(self) -> float:
@@ -135,7 +148,7 @@ class Kernels:
         from ahasd.models.pim import gemv
 
         dram = self._platform.dram
-        rows = ceil_div(_INTERVALS * dram.trefi, dram.columns * dram.tccd_l)
+        rows = min(self._bank_rows, ceil_div(_INTERVALS * dram.trefi, dram.columns * dram.tccd_l))
         size = rows * self._columns * self._read_bytes
         ranks = self._ranks
         with_, without = (

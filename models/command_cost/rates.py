@@ -9,15 +9,10 @@ from ahasd.models.platform.params import Platform
 
 __all__ = ["bus_gbps", "pim_gbps"]
 
-_ROWS = 1000
-
 
 def pim_gbps(platform: Platform) -> float:
     """All ranks read whole rows with one MAC a byte."""
-    dram, pim = platform.dram, platform.pim
-    kernels = Kernels(platform, dram.ranks, CostCache(kernel_scope(platform)))
-    size = _ROWS * pim.units_per_rank * pim.banks_at_once * dram.row_bytes
-    return 1000 * dram.ranks * size / kernels.stretched(kernels.read_ps(size, 1))
+    return Kernels(platform, platform.dram.ranks, CostCache(kernel_scope(platform))).sustained_gbps
 
 
 def bus_gbps(platform: Platform) -> float:

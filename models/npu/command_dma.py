@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 
 from ahasd.models.cost_cache import CostCache
+from ahasd.models.errors import ConfigError
 from ahasd.models.first_order.dram import ceil_div
 from ahasd.models.platform.params import Platform
 
@@ -61,6 +62,8 @@ class CommandDma:
         stream(spec, "rotate", (intervals + 1) * interval // fastest, refresh="all", trace=trace)
         begin, end = interval, (1 + intervals) * interval
         accesses = sum(command.name == "RD" and begin <= command.clock < end for command in trace)
+        if not accesses:
+            raise ConfigError(f"platform.dram.trfc: {spec['RFCab']} leaves no time between refreshes")
         first = stream(spec, "rotate", 1).ps
         return [first, intervals * interval * spec.tck_ps, accesses]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ahasd.models.errors import ConfigError
 from ahasd.models.first_order.dram import Streams
 from ahasd.models.platform.params import Platform
 
@@ -65,7 +66,10 @@ def _simulated(platform: Platform, peak: float, bus: float) -> list[str]:
     """The same rates from simulated commands, set against what is printed."""
     from ahasd.models.command_cost.rates import bus_gbps, pim_gbps
 
-    pim, off = pim_gbps(platform), bus_gbps(platform)
+    try:
+        pim, off = pim_gbps(platform), bus_gbps(platform)
+    except ConfigError as error:
+        return [f"Simulated commands: not with these parameters ({error})"]
     rates = (
         f"Simulated commands: PIM {pim:.1f} GB/s with all ranks ({pim / peak:.1%} of peak; a row also waits "
         f"for tRTP), bus {off:.1f} GB/s ({off / bus:.1%} of its pins; refresh closes rows)"

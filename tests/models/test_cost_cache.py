@@ -11,7 +11,7 @@ import pytest
 from ahasd.models import cost_cache
 from ahasd.models.cache_root import cache_root
 from ahasd.models.cost_cache import CostCache
-from ahasd.models.model_version import code_digest
+from ahasd.models.model_version import CODE, PACKAGES, code_digest
 
 
 def never() -> int:
@@ -101,6 +101,14 @@ def test_cache_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/h")
     assert cache_root() == Path("/h/.cache/ahasd")
+
+
+def test_version_is_that_of_the_code() -> None:
+    """Fails when code of memory, PIM or NPU has changed: costs from before may be stale."""
+    assert code_digest() == CODE, (
+        f"code or tables of {', '.join(PACKAGES)} have changed: if a cost may differ, raise MODEL_VERSION in "
+        f'models/model_version.py; in any case set CODE there to "{code_digest()}"'
+    )
 
 
 def test_digest_sees_code_only(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from ahasd.models.errors import ConfigError
 from ahasd.models.first_order.dram import Streams
 from ahasd.models.language_files import PAIRS, language_model, pair
@@ -145,6 +146,8 @@ def test_notes_are_computed() -> None:
         "bus sustains 45.9 of the printed 51.2 GB/s",
     ):
         assert figure in notes
+    three = platform_notes(with_overrides(load_platform(), {"platform.pim.banks_at_once": 3}))
+    assert "not with these parameters (banks_at_once: 3 must divide the 16 banks" in three[-1]
     slow = with_overrides(load_platform(), {"platform.dram.tck_ps": 1250})
     assert "= 136.5 GB/s" in platform_notes(slow)[0]
     assert not any("printed" in note for note in platform_notes(load_platform("lpddr5-6400")))
