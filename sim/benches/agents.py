@@ -65,6 +65,7 @@ class Sink:
         self.name = name
         self._valid, self._ready = Pin(dut, f"{name}__valid"), Pin(dut, f"{name}__ready")
         self._payload = Pin(dut, f"{name}__payload")
+        self._ready.set(0)
         self._pressure = Pressure(rng)
         self._held: int | None = None
         self.offered = False

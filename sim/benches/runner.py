@@ -21,10 +21,12 @@ from ahasd.sim.port_bits import port_map
 
 __all__ = ["BENCHES", "BenchResult", "bench_result", "run_bench"]
 
-BENCHES = ("control_unit",)
+BENCHES = ("control_unit", "rank_gate", "registers", "ahasd_top")
 """Benches; each has a module ``cocotb_NAME`` here and runs on the Verilog module NAME."""
 STREAMS, EVENTS = 4, 400
 """Random environments played beside the vectors, and events in each."""
+RUN_LIMIT = 180.0
+"""Seconds for each; Verilator needs 2 for a vector."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +138,8 @@ def bench_result(
         if simulator == "icarus" and waves:
             arguments["plusargs"] = [f"+dumpfile_path={work / bench}.fst"]
         variables = environment(found, AHASD_BENCH=str(work / "settings.json"))
-        code = launch("test", arguments, variables, work / "log")
+        limit = 120 + RUN_LIMIT * (len(files) + streams)
+        code = launch("test", arguments, variables, work / "log", limit)
         return _collect(bench, f"{simulator} {found.version}", seed, work, code, files, waves)
 
 

