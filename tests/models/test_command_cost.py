@@ -189,6 +189,7 @@ def test_systems_run_on_it(system: str, contention: str) -> None:
         simulate(
             RunConfig(
                 system=system,
+                engine="golden" if system == "ahasd" else None,
                 pair="opt-1.3b/6.7b",
                 tokens=48,
                 set={"platform.timing": timing, "platform.contention": contention},
