@@ -40,6 +40,7 @@ class ControlParts:
         self.token_id = Signal(p.token_bits)  # a token's id, a verdict's next, a result's fix
         self.event_entropy = Signal(p.entropy_bits)
         self.event_last = Signal()
+        self.event_full = Signal()  # the token is the batch's ``max_draft``-th
         self.accepted = Signal.like(unit.feedback.payload.accepted)
         self.passed = Signal.like(unit.result.payload.passed)
         self.has_fix = Signal()
@@ -61,10 +62,11 @@ class ControlParts:
         self.decided_go_on = Signal()
         self.config_valid = Signal()
         self.drafting = Signal()  # a token that comes now is taken
-        # The ring's read port, when an event has it; registers, since an address has far to go to every token.
+        # The ring's read port, when an event has it; registers, since an address has far to go to all tokens.
         self.event_reads = Signal()
         self.event_read = Signal()
         self.event_address = Signal(range(p.queue_depth))
-        # Commands that wait.
+        # Commands that wait; one that uses the configuration is carried out.
+        self.commanding = Signal()
         self.pending = Signal(3)
         self.pending_stop, self.pending_clear, self.pending_start = self.pending

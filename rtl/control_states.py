@@ -84,6 +84,7 @@ def idle_states(m: Module, unit: ControlUnit, parts: ControlParts) -> None:
             parts.token_id.eq(unit.token.payload.id),
             parts.event_entropy.eq(unit.token.payload.entropy),
             parts.event_last.eq(unit.token.payload.last),
+            parts.event_full.eq(parts.average.count + 1 == unit.config.max_draft),
             parts.from_task.eq(1),
             parts.in_place.eq(0),
             parts.write_ring.eq(parts.drafting),
@@ -108,7 +109,6 @@ def token_states(m: Module, unit: ControlUnit, parts: ControlParts) -> None:
     queue, scheduler, average = parts.queue, parts.scheduler, parts.average
     with m.State("CHECK_TOKEN"):
         m.next = "IDLE"
-        full = average.count + 1 == unit.config.max_draft
         # What is on the timer's inputs depends on the state alone; only the strobe waits for the check.
         m.d.comb += [
             parts.timer.table.eq(Table.PDCT),
@@ -121,7 +121,7 @@ def token_states(m: Module, unit: ControlUnit, parts: ControlParts) -> None:
         with m.Else():
             count(m, parts, "tokens")
             m.d.comb += [queue.append.eq(1), average.add.eq(1)]
-            with m.If(parts.event_last | full):
+            with m.If(parts.event_last | parts.event_full):
                 m.d.comb += [
                     average.last.eq(1),
                     scheduler.task_done.eq(1),
@@ -343,6 +343,7 @@ def decision_and_command_states(m: Module, unit: ControlUnit, parts: ControlPart
             m.next = "IDLE"
 
     with m.State("START"):
+        m.d.comb += parts.commanding.eq(1)
         m.next = "IDLE"
         with m.If(parts.running):
             violation(m, unit, Violation.COMMAND)
@@ -373,6 +374,7 @@ def decision_and_command_states(m: Module, unit: ControlUnit, parts: ControlPart
             m.next = "DRAIN"
 
     with m.State("CLEAR"):
+        m.d.comb += parts.commanding.eq(1)
         m.next = "IDLE"
         with m.If(parts.running):
             violation(m, unit, Violation.COMMAND)
@@ -385,5 +387,7 @@ def decision_and_command_states(m: Module, unit: ControlUnit, parts: ControlPart
             m.d.sync += parts.fresh.eq(0)
             m.next = "CLEARING"
 
-    with m.State("CLEARING"), m.If(~parts.predictor.busy & ~parts.timer.busy):
-        m.next = "DRAIN"
+    with m.State("CLEARING"):
+        m.d.comb += parts.commanding.eq(1)
+        with m.If(~parts.predictor.busy & ~parts.timer.busy):
+            m.next = "DRAIN"

@@ -20,7 +20,7 @@ from ahasd.rtl.control_states import (
     result_states,
     token_states,
 )
-from ahasd.rtl.control_wiring import commands, wire
+from ahasd.rtl.control_wiring import commands, errors, wire
 from ahasd.rtl.predictor import EntropyHistoryPredictor, Predictor
 from ahasd.rtl.signatures import ControlSignature
 
@@ -74,7 +74,7 @@ class ControlUnit(wiring.Component):
         m = Module()
         parts = ControlParts(m, self)
         wire(m, self, parts)
-        commands(m, self, parts)
+        errors(m, self, parts)
         m.d.sync += parts.write_ring.eq(0)
         with m.FSM(init="INITIALISE") as fsm:
             idle_states(m, self, parts)
@@ -82,6 +82,7 @@ class ControlUnit(wiring.Component):
             feedback_states(m, self, parts)
             result_states(m, self, parts)
             decision_and_command_states(m, self, parts)
+        commands(m, self, parts)
         m.d.comb += self.clk_req.eq(
             ~fsm.ongoing("IDLE")
             | parts.verify_sender.busy

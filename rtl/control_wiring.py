@@ -14,7 +14,7 @@ from ahasd.rtl.signatures import TaskKind
 if TYPE_CHECKING:
     from ahasd.rtl.control_unit import ControlUnit
 
-__all__ = ["commands", "violation", "wire"]
+__all__ = ["commands", "errors", "violation", "wire"]
 
 
 def violation(m: Module, unit: ControlUnit, cause: Violation) -> None:
@@ -134,8 +134,22 @@ def wire(m: Module, unit: ControlUnit, parts: ControlParts) -> None:
     ]
 
 
+def errors(m: Module, unit: ControlUnit, parts: ControlParts) -> None:
+    """Errors are cleared and noted at once. Call it before the states, so that a violation in them stays.
+
+    The configuration is in use from a ``start`` or ``clear`` on, not only while a sequence runs.
+    """
+    command = unit.command
+    with m.If(command.clear_errors):
+        m.d.sync += unit.cause.eq(0)
+    waiting = parts.pending_start | parts.pending_clear | command.start | command.clear
+    with m.If(command.config_write & (parts.running | parts.commanding | waiting)):
+        violation(m, unit, Violation.CONFIGURATION)
+
+
 def commands(m: Module, unit: ControlUnit, parts: ControlParts) -> None:
-    """Commands wait until no event is processed; errors are cleared and noted at once."""
+    """Commands wait until no event is processed. Call it after the states: one that comes as another is
+    taken waits in its turn."""
     command = unit.command
     with m.If(command.stop):
         m.d.sync += parts.pending_stop.eq(1)
@@ -143,7 +157,3 @@ def commands(m: Module, unit: ControlUnit, parts: ControlParts) -> None:
         m.d.sync += parts.pending_clear.eq(1)
     with m.If(command.start):
         m.d.sync += parts.pending_start.eq(1)
-    with m.If(command.clear_errors):
-        m.d.sync += unit.cause.eq(0)
-    with m.If(command.config_write & parts.running):
-        violation(m, unit, Violation.CONFIGURATION)

@@ -49,7 +49,7 @@ class Timing:
     committed: int | None = None
     """The last token of the commit is taken."""
     abort: int | None = None
-    """``abort`` is up."""
+    """``abort`` is up (after a flush or stop, if there is a task to abort)."""
     verify_offered: int | None = None
     verify_taken: int | None = None
     """The verify request's last token is taken."""
