@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from ahasd.models.errors import TraceError
 from ahasd.models.trace_checks import check_arrays
 from ahasd.models.trace_files import read_arrays, read_pieces, read_provenance
@@ -118,8 +119,32 @@ def load_set(name: str | Path) -> list[Trace]:
 
 
 def resolve(spec: str | Path) -> list[Trace]:
-    """What a user may give for a trace: ``SET/NN``, ``SET``, a path; one trace or all of a set."""
-    return [_load(label, path) for label, path in _find(str(spec))]
+    """What a user may give: ``SET/NN``, ``SET`` (all of it), a path, or several of these separated by commas.
+
+    A trace named more than once is read once.
+    """
+    loaded: dict[TraceSource, Trace] = {}
+    for source in find_traces(spec):
+        if source not in loaded:
+            loaded[source] = source.load()
+    return [loaded[source] for source in find_traces(spec)]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSource:
+    """Where a trace is read from; for work on many of them without holding all."""
+
+    name: str
+    path: Path
+
+    def load(self) -> Trace:
+        """Read and check it; raises TraceError."""
+        return _load(self.name, self.path)
+
+
+def find_traces(spec: str | Path) -> list[TraceSource]:
+    """As :func:`resolve`, but only finds the traces."""
+    return [TraceSource(*found) for part in str(spec).split(",") for found in _find(part.strip())]
 
 
 def _sets() -> list[str]:

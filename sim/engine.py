@@ -30,7 +30,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A decision has taken effect at an edge: a commit's or request's last token was taken, or abort is up."""
+    """A decision took effect at an edge: a commit's or request's last token was taken, or abort is up."""
 
     edge: int
     decision: Decision

@@ -12,13 +12,18 @@ from ahasd.models.control.unit import ControlUnit
 from ahasd.models.errors import ConfigError
 from ahasd.models.replay import GoldenUnit, ReplayUnit
 from ahasd.models.settings import near
+from ahasd.sim.compiled.build import compiler
 from ahasd.sim.engine import ControlEngine
 from ahasd.sim.golden_engine import GoldenEngine
 
-__all__ = ["DEFAULT_ENGINE", "ENGINES", "check_engine", "golden_maker", "make_engine", "make_replay_unit"]
+__all__ = ["ENGINES", "check_engine", "default_engine", "golden_maker", "make_engine", "make_replay_unit"]
 
-DEFAULT_ENGINE = "golden"
 ENGINES = ("golden", "rtl", "compiled")
+
+
+def default_engine() -> str:
+    """``compiled`` where there is a C++ compiler to build it, else ``rtl``: the RTL decides by default."""
+    return "rtl" if compiler() is None else "compiled"
 
 
 def check_engine(name: str) -> str:

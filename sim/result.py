@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ahasd.models.replay import Replay
@@ -24,20 +24,24 @@ SCHEMA = 1
 class TraceResult:
     """One trace run through the system."""
 
-    trace: Trace
+    name: str
+    h_max: float
+    """Of the trace, nats."""
     context: int
     """Prompt tokens that the run assumed."""
     tally: Tally
-    committed: list[int]
-    npu_spans: list[Span]
-    pim_spans: list[Span]
-    dropped: list[Dropped]
-    """Drafts removed from the queue; empty without a control unit."""
-    recording: Replay | None
-    """Events and decisions of the control unit; None without one."""
     engine: dict[str, Any] | None
-    """Name, cycles, versions."""
+    """Name, cycles, versions; None without a control unit."""
     seconds: float
+    # Details, kept on request.
+    trace: Trace | None = None
+    committed: list[int] = field(default_factory=list)
+    npu_spans: list[Span] = field(default_factory=list)
+    pim_spans: list[Span] = field(default_factory=list)
+    dropped: list[Dropped] = field(default_factory=list)
+    """Drafts removed from the queue; empty without a control unit."""
+    recording: Replay | None = None
+    """Events and decisions of the control unit; None without one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +78,7 @@ class Result:
 
     def _document(self, runs: list[TraceResult]) -> dict[str, Any]:
         sums = functools.reduce(operator.add, (run.tally for run in runs))
-        single = runs[0].trace.name if len(runs) == 1 else self.config.trace
+        single = runs[0].name if len(runs) == 1 else self.config.trace
         config = {
             **self.config.to_dict(),
             "trace": single,
@@ -82,11 +86,11 @@ class Result:
             "version": self.version,
             "settings": self.settings,
         }
-        trace: dict[str, Any] = {"name": single, "h_max": runs[0].trace.h_max}
+        trace: dict[str, Any] = {"name": single, "h_max": runs[0].h_max}
         if len(runs) == 1:
             trace["context"] = runs[0].context
         else:
-            trace["names"] = [run.trace.name for run in runs]
+            trace["names"] = [run.name for run in runs]
         return {
             "schema": SCHEMA,
             "config": config,

@@ -111,7 +111,7 @@ class RtlEngine:
 
 
 class RtlReplayUnit:
-    """The RTL as a :class:`ahasd.models.replay.ReplayUnit`; ``outputs`` holds the latest event's, with edges."""
+    """The RTL as a :class:`ahasd.models.replay.ReplayUnit`; ``outputs``: of the latest event, with edges."""
 
     def __init__(self, make: Callable[[], ControlUnit] = ControlUnit) -> None:
         self.unit = PysimUnit(make)

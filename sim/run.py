@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,11 @@ from ahasd.models.platform import Platform, load_platform, with_overrides
 from ahasd.models.policies import make_policy
 from ahasd.models.rollout import DraftRollout
 from ahasd.models.settings import by_group, override, rows
-from ahasd.models.traces import Trace, resolve
+from ahasd.models.traces import Trace, TraceSource, find_traces
 from ahasd.sim.caches import TrueText
 from ahasd.sim.config import ControlSettings, RunConfig, SystemSettings
 from ahasd.sim.engine import ControlEngine
-from ahasd.sim.engines import DEFAULT_ENGINE, check_engine, golden_maker, make_engine
+from ahasd.sim.engines import check_engine, default_engine, golden_maker, make_engine
 from ahasd.sim.presets import cycle_presets
 from ahasd.sim.result import Result, TraceResult
 from ahasd.sim.systems import SystemSpec, find_system
@@ -45,7 +45,10 @@ class Plan:
     system: SystemSpec
     platform: Platform
     control: ControlSettings
-    traces: list[Trace]
+    traces: list[TraceSource]
+    """All checked once; read again one at a time, so that memory does not grow with their number."""
+    first: Trace
+    """The first of them, still in memory."""
     costs: CostModel
     engine: str | None
     changes: dict[str, dict[str, Any]]
@@ -70,17 +73,20 @@ def prepare(config: RunConfig) -> Plan:
     system = find_system(config.system)
     if not system.control_unit and config.engine is not None:
         raise ConfigError(f"--engine: system {system.name} has no control unit, so no engine to choose")
-    engine = check_engine(config.engine or DEFAULT_ENGINE) if system.control_unit else None
+    engine = check_engine(config.engine or default_engine()) if system.control_unit else None
     platform = with_overrides(load_platform(config.platform), changes["platform"])
     control = override(ControlSettings(), "control", changes["control"])
     settings = override(SystemSettings(), "system", changes["system"])
     draft, target = pair(config.pair)
     make_policy(config.policy, **changes["policy"])
-    traces = resolve(config.trace)
-    rows_left = min(trace.rows for trace in traces)
-    if not 1 <= config.tokens <= rows_left:
-        raise ConfigError(f"--tokens: {config.tokens} must be from 1 to {rows_left}, what {config.trace} has")
-    for trace in traces:
+    traces = find_traces(config.trace)
+    first = traces[0].load()
+    for source in dict.fromkeys(traces):
+        trace = first if source == traces[0] else source.load()
+        if not 1 <= config.tokens <= trace.rows:
+            raise ConfigError(
+                f"--tokens: {config.tokens} must be from 1 to {trace.rows}, what {trace.name} has"
+            )
         length = (control.context or trace.context) + config.tokens
         for model in (draft, target):
             if length > model.max_context:
@@ -94,6 +100,7 @@ def prepare(config: RunConfig) -> Plan:
         platform=platform,
         control=control,
         traces=traces,
+        first=first,
         costs=make_cost(platform, draft, target, aau=system.aau if settings.aau is None else settings.aau),
         engine=engine,
         changes=changes,
@@ -105,6 +112,7 @@ def simulate(
     *,
     vcd: Path | None = None,
     progress: Progress | None = None,
+    details: bool | None = None,
 ) -> Result:
     """Run ``config`` (the default run without one).
 
@@ -115,6 +123,8 @@ def simulate(
         Write the RTL's waves; of one trace only.
     progress : callable, optional
         Is called with trace, tokens committed and tokens wanted, at the start and at each commit.
+    details : bool, optional
+        Keep text, spans and recording of each run (some 4 MB each). By default of a single trace only.
 
     Raises
     ------
@@ -126,9 +136,14 @@ def simulate(
     plan = prepare(config or RunConfig())
     if vcd is not None and (len(plan.traces) > 1 or plan.engine != "rtl"):
         raise ConfigError(f"--vcd: waves come from one trace and --engine rtl, not {plan.engine}")
+    if details is None:
+        details = len(plan.traces) == 1
     runs = []
-    for trace in plan.traces:
-        runs.append(_run(plan, trace, vcd, progress))
+    trace = plan.first
+    for number, source in enumerate(plan.traces):
+        if source != plan.traces[max(number - 1, 0)]:
+            trace = source.load()
+        runs.append(_run(plan, trace, vcd, progress, details))
     policy = make_policy(plan.config.policy, **plan.changes["policy"])
     return Result(
         config=plan.config,
@@ -165,7 +180,7 @@ def control_config(plan: Plan, trace: Trace) -> ControlConfig:
     return ControlConfig(**values)
 
 
-def _run(plan: Plan, trace: Trace, vcd: Path | None, progress: Progress | None) -> TraceResult:
+def _run(plan: Plan, trace: Trace, vcd: Path | None, progress: Progress | None, details: bool) -> TraceResult:
     began = time.perf_counter()
     control = control_config(plan, trace)
     setup = Setup(
@@ -185,17 +200,24 @@ def _run(plan: Plan, trace: Trace, vcd: Path | None, progress: Progress | None) 
         system.run()
         report = None if engine is None else engine.report()
     observer = system.observer
-    return TraceResult(
-        trace=trace,
+    result = TraceResult(
+        name=trace.name,
+        h_max=trace.h_max,
         context=control.context,
         tally=tally(system, plan.costs.prefill_ps(control.context), plan.tick_ps),
+        engine=report,
+        seconds=time.perf_counter() - began,
+    )
+    if not details:
+        return result
+    return replace(
+        result,
+        trace=trace,
         committed=system.host.committed,
         npu_spans=system.npu.spans,
         pim_spans=system.pim.spans,
         dropped=[] if observer is None else observer.drops,
         recording=None if observer is None else observer.recording(),
-        engine=report,
-        seconds=time.perf_counter() - began,
     )
 
 

@@ -139,6 +139,7 @@ def segments(run: TraceResult) -> Iterator[tuple[Kind, str]]:
 
 def _text(run: TraceResult, tokens: list[int]) -> str:
     """Text that is safe to print: control characters are shown as a replacement."""
+    assert run.trace is not None, "the text needs a run with details"
     text = run.trace.text(tokens)
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 

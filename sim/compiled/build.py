@@ -26,7 +26,7 @@ from ahasd.models.errors import ToolError
 if TYPE_CHECKING:
     from ahasd.rtl.control_unit import ControlUnit
 
-__all__ = ["cache_root", "compiler", "library"]
+__all__ = ["cache_root", "compiler", "is_built", "library"]
 
 FLAGS = ("-std=c++17", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
 """-O3 runs the model twice as fast as -O2 for the same compile time (docs/benchmarks.md)."""
@@ -86,15 +86,26 @@ def library(
             "engine compiled: no C++ compiler found (looked for $CXX, g++, clang++, c++); "
             "install one, or use --engine rtl"
         )
-    key = {"package": _package_digest(), "params": asdict(params), "predictor": predictor}
+    folder = _folder(cxx, params, predictor, make)
+    if not (folder / "unit.so").exists():
+        _build(folder, cxx, params, predictor, make)
+    return folder
+
+
+def is_built(params: UnitParams | None = None, predictor: str = "edc") -> bool:
+    """:func:`library` would find it built (or there is no compiler, so it would only complain)."""
+    cxx = compiler()
+    return cxx is None or (_folder(cxx, params or UnitParams(), predictor, None) / "unit.so").exists()
+
+
+def _folder(cxx: str, params: UnitParams, predictor: str, make: Callable[[], ControlUnit] | None) -> Path:
+    """Where the library of this content is or will be."""
+    key: dict[str, object] = {"package": _package_digest(), "params": asdict(params), "predictor": predictor}
     key |= {"compiler": _compiler_id(cxx), "flags": FLAGS, "rtlil": ""}
     if make is not None:
         key["rtlil"] = hashlib.sha256(_rtlil(make()).encode()).hexdigest()
     name = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:24]
-    folder = cache_root() / "compiled" / name
-    if not (folder / "unit.so").exists():
-        _build(folder, cxx, params, predictor, make)
-    return folder
+    return cache_root() / "compiled" / name
 
 
 def _compiler_id(cxx: str) -> str:

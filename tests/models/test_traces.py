@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
 from ahasd.models.errors import TraceError
 from ahasd.models.traces import DEFAULT_TRACE, list_traces, load_set, load_trace, resolve
 
@@ -67,19 +67,13 @@ def test_arrays_are_read_only() -> None:
             array[0] = 0
 
 
-def test_loading_is_quick() -> None:
-    best = 1.0
-    for _ in range(5):
-        began = time.perf_counter()
-        load_trace(DEFAULT_TRACE)
-        best = min(best, time.perf_counter() - began)
-    assert best < 0.05
-
-
 def test_sets_and_paths() -> None:
     assert [t.name for t in load_set("factbook-sampled")] == [f"factbook-sampled/0{n}" for n in range(6)]
     assert [t.name for t in resolve("smollm2-greedy/02")] == ["smollm2-greedy/02"]
     assert len(resolve("smollm2-greedy")) == 6
+    several = resolve("smollm2-greedy/02, factbook-sampled,smollm2-greedy/02")
+    assert len(several) == 8
+    assert several[0] is several[7], "a trace named twice is read once"
     path = SOURCE / "00_essay.npz"
     assert load_trace(path).name == str(path)
     assert [t.name for t in resolve(str(SOURCE))] == [str(p) for p in sorted(SOURCE.glob("*.npz"))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,9 @@ from ahasd.models.control.events import Event
 from ahasd.models.control.params import ControlConfig
 from ahasd.models.policies import Features, Policy, Verdict
 from ahasd.models.policies.fixed_k import FixedKParams
+from ahasd.models.traces import list_traces
 from ahasd.sim import run as runs
+from ahasd.sim.compiled.build import compiler
 from ahasd.sim.config import RunConfig
 from ahasd.sim.engine import Output
 from ahasd.sim.golden_engine import GoldenEngine
@@ -57,7 +60,7 @@ class EdgeByEdge:
 
 
 def document(config: RunConfig) -> str:
-    found = simulate(config).to_dict()
+    found = simulate(replace(config, engine="golden")).to_dict()
     del found["wall"]
     return json.dumps(found)
 
@@ -89,12 +92,20 @@ def test_outputs_at_once_or_edge_by_edge(config: RunConfig, monkeypatch: pytest.
     assert document(config) == at_once
 
 
-def test_rtl_runs_as_its_golden_model() -> None:
+SOME = [("rtl", f"{name}/01", 30) for name in sorted({name.split("/")[0] for name in list_traces()})]
+ALL = [("compiled", name, 200) for name in list_traces()]
+
+
+@pytest.mark.parametrize(("engine", "trace", "tokens"), [*SOME, *ALL])
+def test_rtl_runs_as_its_golden_model(engine: str, trace: str, tokens: int) -> None:
+    """Whole runs, decisions and times: a little of each set in Amaranth's simulator, compiled on every trace."""
+    if engine == "compiled" and compiler() is None:
+        pytest.skip("no C++ compiler")
     golden, rtl = (
-        simulate(RunConfig(tokens=40, engine=name, trace="smollm2-greedy/01")) for name in ("golden", "rtl")
+        simulate(RunConfig(tokens=tokens, engine=name, trace=trace)) for name in ("golden", engine)
     )
     left, right = golden.to_dict(), rtl.to_dict()
-    assert right["engine"]["name"] == "rtl"
+    assert right["engine"]["name"] == engine
     assert left["engine"]["latency_cycles"] == right["engine"]["latency_cycles"]
     for document in (left, right):
         del document["engine"], document["wall"]

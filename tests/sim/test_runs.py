@@ -29,7 +29,7 @@ def check(result: Result) -> None:
     """What must hold of every run."""
     (run,) = result.runs
     d = result.to_dict()
-    y = load_trace(run.trace.name).y.tolist()
+    y = load_trace(run.name).y.tolist()
     assert run.committed == y[: len(run.committed)]
     assert d["lossless"] is True
     assert d["tokens"] == len(run.committed) >= result.config.tokens

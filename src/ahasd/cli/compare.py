@@ -39,6 +39,7 @@ def compare(
             platform=platform,
             trace=trace,
             tokens=tokens,
+            engine=_engine(name.strip()),
             seed=seed,
         )
         for name in systems.split(",")
@@ -59,3 +60,10 @@ def compare(
 
     header, *rows = comparison(documents)
     print_table(rows, header)
+
+
+def _engine(system: str) -> str | None:
+    """The golden engine, which all others equal; none for a system without a control unit."""
+    from ahasd.sim.systems import find_system
+
+    return "golden" if find_system(system).control_unit else None

@@ -38,14 +38,18 @@ Platform = Annotated[
 Trace = Annotated[
     str | None,
     typer.Option(
-        help="SET/NN, SET (all of it) or a path.", show_default="smollm2-sampled/00", metavar="TRACE"
+        help="SET/NN, SET (all of it) or a path; several, one after the other, with commas.",
+        show_default="smollm2-sampled/00",
+        metavar="TRACE",
     ),
 ]
 Tokens = Annotated[int, typer.Option(help="Tokens to commit, of each trace.", metavar="N")]
 Engine = Annotated[
     str | None,
     typer.Option(
-        help="Control unit in the loop: golden, rtl, compiled.", show_default="golden", metavar="ENGINE"
+        help="Control unit in the loop: golden, rtl, compiled (rtl where there is no C++ compiler).",
+        show_default="compiled",
+        metavar="ENGINE",
     ),
 ]
 Seed = Annotated[int, typer.Option(help="For policies that draw random numbers.", metavar="N")]

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 
-__all__ = ["Progress", "print_table", "table_text"]
+__all__ = ["Progress", "announce", "print_table", "table_text"]
 
 PATIENCE = 2.0
 """Seconds without a word on the terminal."""
@@ -39,6 +39,12 @@ def print_table(rows: Iterable[Sequence[str]], header: Sequence[str] = ()) -> No
     """A table on standard output; bold where it is a terminal."""
     terminal = sys.stdout.isatty()
     sys.stdout.write(_render(rows, header, None if terminal else 200, colour=terminal))
+
+
+def announce(text: str) -> None:
+    """Say, on a terminal only, what will take some time."""
+    if sys.stderr.isatty():
+        sys.stderr.write(text + "\n")
 
 
 class Progress:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ahasd.cli import options
-from ahasd.cli.output import Progress, print_table, table_text
+from ahasd.cli.output import Progress, announce, print_table, table_text
 
 if TYPE_CHECKING:
     from ahasd.sim.config import RunConfig
@@ -80,7 +80,8 @@ def run(
     _check_outputs(config, record, vcd)
     progress = Progress()
     try:
-        result = simulate(config, vcd=vcd, progress=progress)
+        details = True if text or verbose or out is not None else None
+        result = simulate(config, vcd=vcd, progress=progress, details=details)
     finally:
         progress.end()
     if record is not None:
@@ -96,9 +97,12 @@ def run(
 def _check_outputs(config: RunConfig, record: Path | None, vcd: Path | None) -> None:
     """What the run could not write is said before it begins."""
     from ahasd.models.errors import ConfigError
+    from ahasd.sim.compiled.build import is_built
     from ahasd.sim.run import prepare
 
     plan = prepare(config)
+    if plan.engine == "compiled" and not is_built(predictor=plan.control.predictor):
+        announce("compiling the RTL, once for this version of it (some ten seconds) ...")
     for option, path in (("--record", record), ("--vcd", vcd)):
         if path is None:
             continue
@@ -124,8 +128,8 @@ def _write(result: Result, folder: Path) -> None:
 
     make_folder(folder)
     write_whole(folder / "summary.txt", table_text(summary(result)))
-    for run in result.runs:
-        suffix = "" if len(result.runs) == 1 else "-" + Path(run.trace.name).stem
+    for number, run in enumerate(result.runs):
+        suffix = "" if len(result.runs) == 1 else f"-{number:02}-{run.name.replace('/', '-')}"
         write_whole(folder / f"text{suffix}.txt", _marked(run))
         write_whole(
             folder / f"timeline{suffix}.txt",
@@ -140,10 +144,10 @@ def _print(result: Result, text: bool, verbose: bool) -> None:
     print_table(summary(result))
     for run in result.runs:
         if verbose:
-            print(f"\n{run.trace.name}: the first verifications")
+            print(f"\n{run.name}: the first verifications")
             print("\n".join(timeline(run, VERIFICATIONS)))
         if text:
-            print(f"\n{run.trace.name}: committed text, [-drafts that were dropped-]")
+            print(f"\n{run.name}: committed text, [-drafts that were dropped-]")
             _print_text(run)
 
 
