@@ -122,9 +122,10 @@ def test_concurrent_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     def build(action: str, arguments: dict[str, Any], *_: object) -> int:
         meeting.wait(10)
-        made.append(Path(arguments["build_dir"]))
-        made[-1].mkdir()
-        (made[-1] / "tiny").write_text("program")
+        folder = Path(arguments["build_dir"])
+        made.append(folder)
+        folder.mkdir()
+        (folder / "tiny").write_text("program")
         return 0
 
     monkeypatch.setenv("AHASD_CACHE", str(tmp_path / "cache"))
@@ -162,7 +163,7 @@ def test_verilog_that_does_not_compile(tmp_path: Path, monkeypatch: pytest.Monke
 
 def error(kind: type[Exception], bench: str | None = "control_unit", **arguments: object) -> str:
     with pytest.raises(kind) as caught:
-        run_bench(bench, **arguments)  # type: ignore[arg-type]
+        run_bench(bench, **{"vectors": [], **arguments})  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -205,7 +206,7 @@ def test_missing_tools(nothing_installed: set[str], verilog: Path, monkeypatch: 
 
 
 def test_wrong_arguments(verilog: Path, tmp_path: Path) -> None:
-    assert error(ConfigError, "pht", verilog=verilog) == "bench: 'pht' must be one of control_unit"
+    assert error(ConfigError, "pht", verilog=verilog).startswith("bench: 'pht' must be one of control_unit")
     assert error(ConfigError) == (
         "bench control_unit: no Verilog given; `ahasd verilog control_unit` writes it"
     )
