@@ -126,7 +126,11 @@ class PreverifyTimer(wiring.Component):
 
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += [self.busy.eq(0), read.addr.eq(Table.NVCT.value << entry_bits)]
+                m.d.comb += [
+                    self.busy.eq(0),
+                    read.addr.eq(Table.NVCT.value << entry_bits),
+                    read.en.eq(self.ask),  # not behind ``record``, which comes late
+                ]
                 with m.If(self.load):
                     m.d.sync += [count.eq(0), *(pointer.eq(0) for pointer in oldest)]
                     m.next = "LOAD"
@@ -138,7 +142,6 @@ class PreverifyTimer(wiring.Component):
                     ]
                     m.next = "DIVIDE"
                 with m.Elif(self.ask):
-                    m.d.comb += read.en.eq(1)
                     m.d.sync += [
                         elapsed.eq(self.now - self.since),
                         length.eq(self.length),
