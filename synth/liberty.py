@@ -15,7 +15,7 @@ from pathlib import Path
 from ahasd.models.errors import ToolError
 from ahasd.synth.boolean import evaluate
 
-__all__ = ["NODES_NM", "Cell", "Group", "Library", "parse_liberty", "read_library"]
+__all__ = ["NODES_NM", "Cell", "Group", "Library", "library_group", "parse_liberty", "read_library"]
 
 NODES_NM = {"NangateOpenCellLibrary": 45.0, "osu018_stdcells": 180.0}
 """Library name -> feature size, nm (FreePDK45; TSMC 0.18 um rules). Others get no ideal shrink."""
@@ -66,7 +66,9 @@ def parse_liberty(text: str) -> Group:
         elif match["key"]:
             stack[-1].attributes[match["key"]] = match["value"].strip().strip('"').strip()
         elif match["complex"]:
-            stack[-1].attributes[match["complex"]] = match["list"].replace("\\\n", "").strip()
+            given = match["list"].replace("\\\n", "").strip()
+            before = stack[-1].attributes.get(match["complex"])  # fanout_length comes once a fan-out
+            stack[-1].attributes[match["complex"]] = given if before is None else f"{before}; {given}"
     if len(stack) != 1:
         raise ValueError(f"group {stack[-1].kind} ({stack[-1].name}) is not closed")
     libraries = stack[0].all("library")
@@ -163,10 +165,21 @@ class Library:
         return min(found, key=lambda cell: (cell.area, cell.name))
 
 
+@lru_cache(maxsize=2)
+def _parse(path: Path, _stamp: tuple[int, int]) -> Group:
+    return parse_liberty(path.read_bytes().decode("utf-8", errors="replace"))
+
+
+def library_group(library: Library) -> Group:
+    """All that the file of ``library`` says: tables of delay and energy too."""
+    stat = library.path.stat()
+    return _parse(library.path.resolve(), (stat.st_size, stat.st_mtime_ns))
+
+
 @lru_cache(maxsize=4)
-def _read(path: Path, _stamp: tuple[int, int]) -> Library:
+def _read(path: Path, stamp: tuple[int, int]) -> Library:
     data = path.read_bytes()
-    group = parse_liberty(data.decode("utf-8", errors="replace"))
+    group = _parse(path, stamp)
     scale, _, unit = group.attributes.get("capacitive_load_unit", "1,pf").replace('"', "").partition(",")
     return Library(
         path=path,

@@ -9,6 +9,7 @@ from ahasd.synth.liberty import Library
 __all__ = [
     "CLAIM_SHARE",
     "DIES_MM2",
+    "DRAM_DELAY",
     "DRAM_FACTOR",
     "NAND2_RATIO",
     "NANGATE45_NAND2_UM2",
@@ -28,6 +29,9 @@ TARGET_NM = 28.0
 
 DRAM_FACTOR = 10.0
 """Logic in a DRAM process over a logic process: UPMEM, Hot Chips 31; AttAcc (ASPLOS 2024), section 4.1."""
+
+DRAM_DELAY = 3.0
+"""Delay of logic in a DRAM process over a logic process: transistors about 3x slower, UPMEM, Hot Chips 31."""
 
 DIES_MM2 = {"paper": 50.0, "lpddr5x-16gb": 47.5}
 """The die that the paper's 2.68 % of 1.34 mm^2 implies; a published 16 Gb LPDDR5X die (47.53 mm^2)."""
