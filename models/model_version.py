@@ -13,7 +13,7 @@ from pathlib import Path
 __all__ = ["CODE", "MODEL_VERSION", "PACKAGES", "code_digest"]
 
 MODEL_VERSION = 1
-CODE = "606e5624d1f32737"
+CODE = "23f0640d91af4d2a"
 PACKAGES = ("command_cost", "data/dram", "dram", "npu", "pim")
 """Folders of ``ahasd.models`` that costs come from: code and tables."""
 

@@ -44,6 +44,7 @@ class Kernels:
         )
         self._bank_rows = platform.dram.rank_bytes // (platform.dram.banks * platform.dram.row_bytes)
         self._stretch: tuple[int, int] | None = None
+        self._alike: dict[int, bool] = {}
 
     def gemv_ps(self, out: int, inp: int, vectors: int, *, broadcast: bool, gather: bool) -> int:
         """out x inp weights with ``vectors`` inputs: broadcast unless they are there, PIM mode, gather."""
@@ -130,10 +131,11 @@ class Kernels:
 
     def _periodic(self, vectors: int) -> bool:
         """Rows are alike: see ``read_ps``."""
-        if self._platform.pim.sequencer != "device":
-            return False
-        row = self._reads(2 * self._columns, vectors) - self._reads(self._columns, vectors)
-        return self._cache.time(("longest constraint",), self._longest_constraint) <= row
+        if vectors not in self._alike:
+            row = self._reads(2 * self._columns, vectors) - self._reads(self._columns, vectors)
+            longest = self._cache.time(("longest constraint",), self._longest_constraint)
+            self._alike[vectors] = self._platform.pim.sequencer == "device" and longest <= row
+        return self._alike[vectors]
 
     def _longest_constraint(self) -> int:
         """Clocks; those that refresh is part of apart."""

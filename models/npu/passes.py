@@ -85,12 +85,18 @@ class NpuPasses:
     def _layer(self, tokens: int) -> list[tuple[list[Run] | int, bool]]:
         """Steps: blocks, or a vector operator's ps, or 0 for attention; and whether its inputs are new."""
         if tokens not in self._layers:
-            self._layers[tokens] = [
-                (self._gemm(step, tokens), step.fresh)
-                if isinstance(step, Gemv)
-                else (self._vector(tokens * step.elements) if isinstance(step, Nonlinear) else 0, False)
-                for step in self._steps
-            ]
+            steps: list[tuple[list[Run] | int, bool]] = []
+            for step in self._steps:
+                if isinstance(step, Nonlinear):
+                    steps.append((self._vector(tokens * step.elements), False))
+                elif not isinstance(step, Gemv):
+                    steps.append((0, False))
+                elif step.fresh or not isinstance(before := steps[-1][0], list):
+                    steps.append((self._gemm(step, tokens), step.fresh))
+                else:  # the same inputs: one row of blocks
+                    blocks = [b for b, count in before + self._gemm(step, tokens) for _ in range(count)]
+                    steps[-1] = (runs(blocks), steps[-1][1])
+            self._layers[tokens] = steps
         return self._layers[tokens]
 
     def _gemm(self, gemv: Gemv, n: int) -> list[Run]:
