@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: run test test-all lint format verilog install clean help
+.PHONY: bench run test test-all lint format verilog install clean help
 
 help:            ## What there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -40,3 +40,6 @@ $(INSTALLED): pyproject.toml
 clean:           ## All that was made but the environment
 	rm -rf build dist runs .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+bench: install   ## Benchmarks, all of them (some minutes); results in docs/reports/benchmarks.json
+	$(BIN)/python -m benchmarks -o docs/reports/benchmarks.json

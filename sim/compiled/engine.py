@@ -79,7 +79,7 @@ class CompiledUnit:
         self._code.ahasd_buffer(self._handle, self._words, BUFFER_WORDS)
         self._events: list[Event | None] = [None] * len(SLOTS)
         self.clk_req = False
-        """The unit asks for its clock, as of the latest :meth:`run`."""
+        """The latest :meth:`run` has not found the unit at rest."""
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
@@ -121,7 +121,9 @@ class CompiledUnit:
         state = self._run(self._handle, limit, shift, now, to_rest, every)
         self.clk_req = bool(state & 1)
         words = state >> 1
-        if words < 0:
+        if state == -2:
+            raise RuntimeError("a register changed while clk_req was low")
+        if state < 0:
             raise RuntimeError(f"more than {BUFFER_WORDS} words of output between two inputs")
         if not words:
             return []

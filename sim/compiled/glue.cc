@@ -58,23 +58,26 @@ struct Unit {
     int64_t start_at = NEVER;
     int64_t started_at = NEVER;
     bool abort = false;
+    bool resting = false; // found to need no clock until an input comes
+    bool broken = false;  // a register changed although clk_req was low
     std::vector<uint64_t> committed;
     Request verify, task;
     std::vector<uint64_t> out;
     uint64_t *buffer = nullptr;
     size_t buffer_words = 0;
 
-    // A step evaluates the model once: after the rising edge the outputs are those of before it, and the
-    // falling edge's step brings them up to date, with the inputs that were changed meanwhile.
-    void low() {
-        model.p_clk.set<bool>(false);
-        model.step();
+    // One evaluation does for an edge: outputs are those before it, and what registers will hold is noted but
+    // not yet taken over (that is `commit`). No logic depends on the clock's level.
+    void evaluate() {
+        model.prev_p_clk.set<bool>(false);
+        model.p_clk.set<bool>(true);
+        model.eval();
     }
 
-    void high() {
-        model.p_clk.set<bool>(true);
+    // Outputs that are logic on registers follow them.
+    void settle() {
+        model.p_clk.set<bool>(false);
         model.step();
-        driven++;
     }
 
     void set_valid(int slot, bool on) {
@@ -141,46 +144,39 @@ struct Unit {
         if (get(model.p_task____valid)) take_request(task, get(model.p_task____payload), true);
     }
 
-    // One clock edge at timebase `now`.
-    void clock(int64_t at, uint32_t now) {
-        bool changed = get(model.p_now) != now;
+    // The edge `at` with timebase `now`, if the unit asks for it (or `every`); else it rests and this is false.
+    bool clock(int64_t at, uint32_t now, bool every) {
         set(model.p_now, now);
-        for (int slot = 0; slot < SLOTS; slot++) {
-            if (wake[slot] <= at && !valid[slot]) {
-                set_valid(slot, true);
-                changed = true;
-            }
-        }
+        for (int slot = 0; slot < SLOTS; slot++)
+            if (wake[slot] <= at && !valid[slot]) set_valid(slot, true);
         bool strobe = start_at <= at;
-        if (strobe) {
-            set(model.p_command, uint64_t{1} << COMMAND_START_OFFSET);
-            changed = true;
+        if (strobe) set(model.p_command, uint64_t{1} << COMMAND_START_OFFSET);
+        evaluate();
+        resting = !requested();
+        if (resting && !every) {
+            broken |= model.commit(); // what clk_req promises: nothing would change
+            return false;
         }
-        if (changed) model.step();
         edge = at;
-        bool now_taken[SLOTS];
+        driven++;
         if (started_at == edge) {
             record(STARTED);
             started_at = NEVER;
         }
-        for (int slot = 0; slot < SLOTS; slot++) {
-            now_taken[slot] = valid[slot] && taken(slot);
-            if (now_taken[slot]) record(TAKEN, {static_cast<uint64_t>(slot)});
-        }
-        sample();
-        high();
-        for (int slot = 0; slot < SLOTS; slot++) {
-            if (now_taken[slot]) {
+        for (int slot = 0; slot < SLOTS; slot++)
+            if (valid[slot] && taken(slot)) {
+                record(TAKEN, {static_cast<uint64_t>(slot)});
                 set_valid(slot, false);
                 wake[slot] = NEVER;
             }
-        }
+        sample();
         if (strobe) {
             set(model.p_command, 0);
             start_at = NEVER;
             started_at = edge + 1;
         }
-        low();
+        model.commit();
+        return true;
     }
 
     bool requested() const { return get(model.p_clk__req); }
@@ -204,13 +200,10 @@ void *ahasd_new() {
     unit->model.p_verify____ready.set<bool>(true);
     unit->model.p_commit____ready.set<bool>(true);
     unit->model.p_rst.set<bool>(true);
-    unit->low();
-    unit->high();
+    unit->evaluate();
+    unit->model.commit();
     unit->model.p_rst.set<bool>(false);
-    unit->low();
-    while (unit->requested()) {
-        unit->high();
-        unit->low();
+    while (unit->clock(0, 0, false)) {
     }
     unit->driven = 0;
     return unit;
@@ -221,7 +214,6 @@ void ahasd_delete(void *handle) { delete static_cast<Unit *>(handle); }
 void ahasd_configure(void *handle, const uint32_t *words) {
     auto &port = static_cast<Unit *>(handle)->model.p_config;
     for (size_t k = 0; k < port.chunks; k++) port.data[k] = words[k];
-    static_cast<Unit *>(handle)->model.step();
 }
 
 void ahasd_start(void *handle, int64_t edge) { static_cast<Unit *>(handle)->start_at = edge; }
@@ -234,25 +226,26 @@ void ahasd_submit(void *handle, int slot, uint64_t payload, int64_t edge) {
 
 // Runs up to edge `limit`. `shift` turns edges into timebase ticks; negative: the timebase stands at `now`.
 // Stops at the first edge with an output, or with `to_rest` when the unit no longer asks for its clock.
-// Writes records of edge, kind, count, values to the buffer. Returns twice the number of words, plus one if the
-// unit still asks for its clock; negative if the buffer is too small.
+// Writes records of edge, kind, count, values to the buffer. Returns twice the number of words, plus one unless
+// the unit was found to rest; -1 if the buffer is too small, -2 if a register changed while clk_req was low.
 int64_t ahasd_run(void *handle, int64_t limit, int shift, uint32_t now, int to_rest, int every) {
     auto *unit = static_cast<Unit *>(handle);
     unit->out.clear();
     for (;;) {
         int64_t next = unit->edge + 1;
-        if (!unit->requested() && !every) {
+        if (unit->resting && !every) {
             int64_t wake = unit->next_wake();
             if (wake == NEVER) break;
             if (wake > next) next = wake;
         }
         if (next > limit) break;
-        unit->clock(next, shift < 0 ? now : static_cast<uint32_t>(next >> shift));
-        if (!to_rest && !unit->out.empty()) break;
+        bool ran = unit->clock(next, shift < 0 ? now : static_cast<uint32_t>(next >> shift), every);
+        if (ran && !to_rest && !unit->out.empty()) break;
     }
+    if (unit->broken) return -2;
     if (unit->out.size() > unit->buffer_words) return -1;
     std::copy(unit->out.begin(), unit->out.end(), unit->buffer);
-    return static_cast<int64_t>(unit->out.size()) << 1 | unit->requested();
+    return static_cast<int64_t>(unit->out.size()) << 1 | !unit->resting;
 }
 
 void ahasd_buffer(void *handle, uint64_t *buffer, uint64_t words) {
@@ -264,9 +257,13 @@ int64_t ahasd_edge(void *handle) { return static_cast<Unit *>(handle)->edge; }
 
 int64_t ahasd_driven(void *handle) { return static_cast<Unit *>(handle)->driven; }
 
-uint32_t ahasd_cause(void *handle) { return static_cast<uint32_t>(get(static_cast<Unit *>(handle)->model.p_cause)); }
+uint32_t ahasd_cause(void *handle) {
+    static_cast<Unit *>(handle)->settle();
+    return static_cast<uint32_t>(get(static_cast<Unit *>(handle)->model.p_cause));
+}
 
 void ahasd_counters(void *handle, uint32_t *words) {
+    static_cast<Unit *>(handle)->settle();
     const auto &port = current(static_cast<Unit *>(handle)->model.p_counters);
     for (size_t k = 0; k < port.chunks; k++) words[k] = port.data[k];
 }
