@@ -1,9 +1,9 @@
 """Longest paths of a netlist over the Liberty's tables: an estimate for machines without OpenSTA.
 
-One pass in topological order keeps the latest arrival and the largest slew of each net, rising and falling apart,
-as static timing analysers do. Simplifications: the clock is ideal; a wire is the library's default wire load
-without resistance; of several conditions of an arc the worst counts, sense by the cell's table; no false
-paths; latches are not followed through. ``docs/synthesis.md`` gives the distance from OpenSTA.
+One pass in topological order keeps the latest arrival and the largest slew of each net, rising and falling
+apart, as static timing analysers do. Simplifications: the clock is ideal; a wire is the library's default
+wire load without resistance; of several conditions of an arc the worst counts, sense by the cell's table;
+no false paths; latches are not followed through. ``docs/synthesis.md`` gives the distance from OpenSTA.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ahasd.synth.gates import Gates, Net
 from ahasd.synth.liberty import Library
 from ahasd.synth.nldm import Arc, cell_timing, wire_load
 
-__all__ = ["EndPoint", "Step", "longest_paths", "port_load"]
+__all__ = ["EndPoint", "Step", "longest_paths", "net_loads", "port_load"]
 
 INPUT_SLEW = 0.0
 """Transition at a driving cell's input and at clock pins, in the library's time unit: ideal."""
@@ -32,6 +32,24 @@ _BOTH = ((0, 0), (0, 1), (1, 0), (1, 1))
 def port_load(library: Library) -> float:
     """Load of an output port: four of the smallest inverter, in the library's unit."""
     return _FANOUT * next(iter(library.inverter.inputs.values()))
+
+
+def net_loads(gates: Gates) -> dict[Net, float]:
+    """Capacitance of each net, in the library's unit: pins, wire by fan-out, and ports."""
+    library = gates.netlist.library
+    wire = wire_load(library)
+    fanout: dict[Net, int] = defaultdict(int)
+    total: dict[Net, float] = defaultdict(float)
+    for gate in gates.cells:
+        inputs = library.cells[gate.kind].inputs
+        for pin, net in gate.pins.items():
+            if pin in inputs:
+                fanout[net] += 1
+                total[net] += inputs[pin]
+    for _, net in gates.port_nets("output"):
+        fanout[net] += 1
+        total[net] += port_load(library)
+    return {net: total[net] + wire(count) for net, count in fanout.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,23 +112,8 @@ class _Search:
         if unknown:
             raise ToolError(f"{gates.top}: cells without timing: {', '.join(sorted(unknown))}")
         self.nodes: dict[Net, _Node] = {}
-        self.loads = self._loads()
+        self.loads = net_loads(gates)
         self.kinds = {kind: _by_pin(self.timing[kind].arcs) for kind in self.timing}
-
-    def _loads(self) -> dict[Net, float]:
-        wire = wire_load(self.library)
-        fanout: dict[Net, int] = defaultdict(int)
-        total: dict[Net, float] = defaultdict(float)
-        for gate in self.gates.cells:
-            inputs = self.library.cells[gate.kind].inputs
-            for pin, net in gate.pins.items():
-                if pin in inputs:
-                    fanout[net] += 1
-                    total[net] += inputs[pin]
-        for _, net in self.gates.port_nets("output"):
-            fanout[net] += 1
-            total[net] += port_load(self.library)
-        return {net: total[net] + wire(count) for net, count in fanout.items()}
 
     def run(self) -> list[EndPoint]:
         self._sources()
@@ -228,7 +231,6 @@ class _Search:
     def _end(
         self, cell: str, pin: str, slack: float, net: Net, edge: int, port: bool, index: int | None
     ) -> EndPoint:
-        node = self.nodes[net]
         steps = []
         at: Net = net
         while at != "":

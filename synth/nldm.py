@@ -49,7 +49,7 @@ def table(group: Group, templates: dict[str, Group]) -> Table:
         if key in group.attributes or key in own
     ]
     flat = numbers(group.attributes["values"])
-    rows, columns = (axes + [(), ()])[:2]
+    rows, columns = [*axes, (), ()][:2]
     width = max(len(columns), 1)
     values = tuple(flat[k : k + width] for k in range(0, len(flat), width))
     if columns and "capacitance" in own.get("variable_1", ""):

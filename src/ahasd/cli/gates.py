@@ -1,21 +1,24 @@
-"""`ahasd timing`: what the gates say of time."""
+"""`ahasd timing`, `power`: what the gates say of time and energy."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ahasd.cli import options
 from ahasd.cli.output import print_table
 
+if TYPE_CHECKING:
+    from ahasd.synth.power import Energy, PowerReport
+
 TIMING_EXAMPLE = "Example: ahasd timing preverify_timer --paths 1"
+POWER_EXAMPLE = "Example: ahasd run --record run.jsonl && ahasd power run.jsonl"
 
 Block = Annotated[str, typer.Argument(help="Block, such as control_unit.", metavar="BLOCK")]
-Liberty = Annotated[
-    str, typer.Option(help="Cell library: nangate45, osu018 or a file.", metavar="LIBRARY")
-]
+Liberty = Annotated[str, typer.Option(help="Cell library: nangate45, osu018 or a file.", metavar="LIBRARY")]
 Yosys = Annotated[str, typer.Option(help="Synthesis tool: yowasp, native or an executable.", metavar="TOOL")]
 Period = Annotated[int, typer.Option(help="Clock period to synthesize for, ps.", metavar="PS", min=1)]
 
@@ -25,9 +28,7 @@ def timing(
     liberty: Liberty = "nangate45",
     yosys: Yosys = "yowasp",
     period: Period = 1000,
-    engine: Annotated[
-        str, typer.Option(help="Analyser: opensta, own, or auto.", metavar="ENGINE")
-    ] = "auto",
+    engine: Annotated[str, typer.Option(help="Analyser: opensta, own, or auto.", metavar="ENGINE")] = "auto",
     paths: Annotated[
         int, typer.Option(help="Show the longest path of so many blocks.", metavar="N", min=0)
     ] = 1,
@@ -57,3 +58,61 @@ def timing(
     for shown in sorted(report.blocks[1:] or report.blocks, key=lambda b: -b.period_ns)[:paths]:
         print(f"\n{shown.name}: {shown.start} to {shown.end}")
         print_table([[f"{s.at_ns:.3f}", s.cell, s.net] for s in shown.path], ["ns", "cell", "net"])
+
+
+def power(
+    recordings: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Recordings (ahasd run --record) to replay; all vectors if none is given.", metavar="FILE..."
+        ),
+    ] = None,
+    liberty: Liberty = "nangate45",
+    yosys: Yosys = "yowasp",
+    period: Period = 1000,
+    as_json: options.Json = False,
+) -> None:
+    """Replay recorded events on the control unit's gates, compare all decisions, and sum up energies."""
+    from ahasd.synth.power import power as measure
+
+    report = measure(recordings or (), liberty=liberty, yosys=yosys, period_ps=period)
+    if as_json:
+        sys.stdout.write(report.to_json())
+        return
+    cases = [("clock stops while clk_req is low", report.gated), ("clock always runs", report.ungated)]
+    print_table(
+        [[name, *_parts(e), *(si(value, unit) for value, unit in _rates(report, e))] for name, e in cases],
+        ["", *_HEADER, "mean", "decision", "token"],
+    )
+    print()
+    print_table([[name, *_parts(e)] for name, e in report.blocks], ["block, clock stops", *_HEADER])
+    print(
+        f"\n{len(report.sources)} recordings: {report.events} events, {report.decisions} decisions, "
+        f"{report.tokens} tokens, {report.seconds:.4g} s; the clock is requested in "
+        f"{report.active_cycles} of {report.total_cycles} cycles; the gates decide as recorded"
+    )
+
+
+_HEADER = ("nets", "gates", "clock", "leakage", "total")
+
+
+def _parts(energy: Energy) -> list[str]:
+    parts = (energy.switching, energy.internal, energy.clock, energy.leakage, energy.total)
+    return [si(part, "J") for part in parts]
+
+
+def _rates(report: PowerReport, energy: Energy) -> list[tuple[float, str]]:
+    decisions, tokens = max(report.decisions, 1), max(report.tokens, 1)
+    return [
+        (energy.total / report.seconds, "W"),
+        (energy.total / decisions, "J"),
+        (energy.total / tokens, "J"),
+    ]
+
+
+def si(value: float, unit: str) -> str:
+    """A value with three digits and an SI prefix from femto on: ``1.23 uJ``."""
+    for prefix, scale in zip(" munpf", (1.0, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15), strict=True):
+        if abs(value) >= scale:
+            return f"{value / scale:.3g} {prefix.strip()}{unit}"
+    return f"{value:.3g} {unit}"
