@@ -235,7 +235,7 @@ TOKEN_LIMIT = 1 << 18
 
 def _parse_event(where: str, value: Any) -> tuple[int, Event]:
     kind = value.get("event") if isinstance(value, dict) else None
-    if kind not in EVENT_KEYS:
+    if not isinstance(kind, str) or kind not in EVENT_KEYS:
         raise VectorError(f"{where}: event: {kind!r} must be one of {', '.join(EVENT_KEYS)}")
     line = _Line(where, value, EVENT_KEYS[kind])
     at = line.integer("at", TIME_LIMIT)
@@ -258,7 +258,7 @@ def _parse_decision(where: str, value: Any) -> tuple[int, Decision]:
     if kind == "abort":
         return _Line(where, value, ("at", "decision")).integer("at", TIME_LIMIT), Abort()
     keys = ("at", "decision", "tokens") if kind == "commit" else ("at", "decision", "position", "tokens")
-    if kind != "commit" and kind not in REQUESTS:
+    if not isinstance(kind, str) or (kind != "commit" and kind not in REQUESTS):
         raise VectorError(
             f"{where}: decision: {kind!r} must be one of commit, abort, verify, preverify, draft"
         )
@@ -306,7 +306,7 @@ def read_replay(path: Path) -> Replay:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             values.append(json.loads(line))
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # ValueError: not JSON, or a number too long to read
             raise VectorError(f"{path}:{number}: not JSON: {getattr(error, 'msg', error)}") from error
     if len(values) < 3 or not isinstance(values[-1], dict) or "counters" not in values[-1]:
         raise VectorError(

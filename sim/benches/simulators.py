@@ -160,8 +160,6 @@ def simulator_file(simulator: Simulator, verilog: Path, top: str, waves: bool) -
     status = simulator.program.stat()
     key = [simulator.name, str(simulator.program), simulator.version, status.st_size, status.st_mtime_ns]
     key += [top, waves, version("cocotb"), sys.prefix, ARGUMENTS[simulator.name]]
-    if simulator.name == "icarus":
-        text = _plain_processes(text)
     digest = hashlib.sha256(json.dumps(key).encode() + b"\0" + text).hexdigest()[:24]
     folder = cache_root() / "benches" / f"{top}-{simulator.name}-{digest}"
     built = top if simulator.name == "verilator" else "sim.vvp"
@@ -203,17 +201,6 @@ def _build(simulator: Simulator, text: bytes, top: str, waves: bool, folder: Pat
                 raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
-
-
-def _plain_processes(text: bytes) -> bytes:
-    """Combinational processes as Icarus 11 runs them: ``always @*``, with a trigger at time 0.
-
-    It never ends the time step of some ``always_comb`` processes that wait for each other, and starts an
-    ``always @*`` process only at a change: the variable that each process reads for that purpose gets one.
-    """
-    trigger = rb"^( *)reg (\\\$auto\$verilog_backend\S+ ) *= 0;$"
-    text = re.sub(trigger, rb"\1reg \2 = 0;\n\1initial \2 <= 1;", text, flags=re.MULTILINE)
-    return text.replace(b"  always_comb begin\n", b"  always @* begin\n")
 
 
 def first_error(log: Path) -> str:

@@ -56,8 +56,10 @@ def test_verilog_shape(small: Component) -> None:
     text = emit_verilog(small, "tiny")
     assert text.startswith(HEADER + "\n")
     assert "\nmodule tiny(" in text
-    assert "always_comb begin" in text
-    assert "always @*" not in text
+    assert "always @* begin" in text
+    triggers = re.findall(r"^  reg (\\\$auto\S+)  = 0;$", text, re.MULTILINE)
+    assert triggers
+    assert all(f"  initial {name}  <= 1;" in text for name in triggers), "a change to start at"
     assert "i__ready" not in text  # tied to 1, carries nothing
 
 

@@ -70,16 +70,30 @@ def cocotb(
         str, typer.Option(help="Simulator: verilator or icarus.", metavar="SIMULATOR")
     ] = "verilator",
     seed: options.Seed = 0,
+    vectors: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Replay file to play instead of the bundled vectors; may be repeated.", metavar="FILE"
+        ),
+    ] = None,
     waves: Annotated[bool, typer.Option("--waves", help="Keep the waves.")] = False,
 ) -> None:
     """Run the cocotb test benches on the generated Verilog; exit 1 if one fails."""
     import importlib
+    import tempfile
 
-    from ahasd.models.errors import ToolError
+    from ahasd.models.errors import ConfigError, ToolError
+    from ahasd.synth.emit import write_verilog
 
     try:
         runner = importlib.import_module("ahasd.sim.benches.runner")
     except ModuleNotFoundError as error:
         raise ToolError(f"cocotb: {error.name} is missing; pip install 'ahasd[hdl]'") from None
-    code: int = runner.run_bench(bench, simulator, seed, waves)
+    code = 0
+    for name in [bench] if bench else runner.BENCHES:
+        if name not in runner.BENCHES:
+            raise ConfigError(f"bench {name!r}: unknown, expected one of {', '.join(runner.BENCHES)}")
+        with tempfile.TemporaryDirectory() as folder:
+            verilog = write_verilog(name, folder)[0]
+            code |= runner.run_bench(name, simulator, seed, waves, vectors, verilog)
     raise typer.Exit(code)
