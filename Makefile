@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: bench run test test-all lint format verilog install clean help
+.PHONY: bench formal mutation run test test-all lint format verilog install clean help
 
 help:            ## What there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -29,6 +29,14 @@ format: install  ## Format all sources
 
 verilog: install  ## SystemVerilog of the control unit, into build/rtl
 	$(BIN)/ahasd verilog control_unit -o build/rtl
+
+formal: install  ## Proofs with their negative controls, into docs/reports/formal.md
+	mkdir -p docs/reports
+	$(BIN)/ahasd formal --controls --report docs/reports/formal.md
+
+mutation: install  ## Mutants of the control unit's netlist, into docs/reports/mutation.md
+	mkdir -p docs/reports
+	$(BIN)/python -m ahasd.synth.mutation --report docs/reports/mutation.md
 
 install: $(INSTALLED)  ## The virtual environment, if it is not up to date
 

@@ -1,0 +1,1 @@
+"""Formal properties of the hardware, and what proves them."""

@@ -1,0 +1,1 @@
+"""Mutants of the control unit's netlist, and what kills them."""
