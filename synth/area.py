@@ -13,12 +13,12 @@ from typing import Any
 
 from amaranth.lib.wiring import Component
 
-from ahasd.models.errors import ToolError
+from ahasd.models.errors import ConfigError, ToolError
 from ahasd.synth.blocks import PAPER_ROWS
 from ahasd.synth.emit import named
-from ahasd.synth.flow import STORAGE, Emit, Netlist, Synthesise
+from ahasd.synth.flow import STORAGE, STORAGES, Emit, Netlist, Synthesise
 from ahasd.synth.liberty import Library, read_library
-from ahasd.synth.scale import DIES_MM2, DRAM_FACTOR, PAPER_MM2, scaling
+from ahasd.synth.scale import DIES_MM2, DRAM_FACTOR, MACRO_FORMULA, PAPER_MM2, macro_um2, scaling
 from ahasd.synth.tools import find_liberty, find_yosys
 
 __all__ = ["AreaReport", "BlockArea", "MeasureArea", "area"]
@@ -61,6 +61,10 @@ class AreaReport:
     period_ps: int
     blocks: tuple[BlockArea, ...]
     """The top first, each block before its sub-blocks."""
+    storage: str = "flops"
+    """What memory arrays are made of: ``flops`` or ``latches``."""
+    bits: dict[str, int] = field(default_factory=dict)
+    """Block -> bits of its memory arrays."""
     metrics: dict[str, Any] = field(default_factory=dict)
     """``cached``, ``synthesis_s``, ``yosys``, ``rtlil_bytes``."""
 
@@ -107,6 +111,20 @@ class AreaReport:
             for row, um2 in areas.items()
         ]
 
+    def memories(self) -> list[dict[str, Any]]:
+        """Each block with memory arrays: bits, what they take as built, and as a macro (an estimate)."""
+        node = self.library.node_nm
+        return [
+            {
+                "block": block.name,
+                "bits": self.bits[block.name],
+                "built_um2": block.storage_um2,
+                "macro_um2": round(macro_um2(self.bits[block.name], node), 1) if node else None,
+            }
+            for block in self.blocks
+            if self.bits.get(block.name)
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """The report without wall-clock figures; the same for every run with the same tools."""
         return {
@@ -120,6 +138,11 @@ class AreaReport:
             },
             "yosys": self.metrics.get("yosys"),
             "period_ps": self.period_ps,
+            "storage": {
+                "kind": self.storage,
+                "macro_formula": MACRO_FORMULA,
+                "memories": self.memories(),
+            },
             "blocks": [asdict(block) for block in self.blocks],
             "total": self.total,
             "scaled": self.scaled,
@@ -143,6 +166,18 @@ def _leaf(module: str, sub: str) -> str:
     return re.sub(r"\$\d+$", "", sub.removeprefix(f"{module}."))
 
 
+def _memory_bits(rtlil: Path) -> dict[str, int]:
+    """Block -> bits of the memories that its RTLIL declares."""
+    bits: dict[str, int] = {}
+    block = ""
+    for line in rtlil.read_text(encoding="utf-8").splitlines() if rtlil.exists() else ():
+        if match := re.match(r"module \\(\S+)", line):
+            block = re.sub(r"\$\d+(?=\.|$)", "", match[1])
+        elif match := re.match(r"\s*memory width (\d+) size (\d+) ", line):
+            bits[block] = bits.get(block, 0) + int(match[1]) * int(match[2])
+    return bits
+
+
 def _tidy(value: float) -> float:
     """Sums of areas given to 6 decimals; counts stay whole."""
     rounded = round(value, 6)
@@ -156,6 +191,7 @@ class MeasureArea:
     netlist: Netlist
     period_ps: int
     metrics: dict[str, Any] = field(default_factory=dict)
+    storage: str = "flops"
 
     def run(self) -> AreaReport:
         """The report, counted from cells and areas of the library and checked against Yosys' own sums.
@@ -174,6 +210,8 @@ class MeasureArea:
             library=self.netlist.library,
             period_ps=self.period_ps,
             blocks=tuple(blocks),
+            storage=self.storage,
+            bits=_memory_bits(self.netlist.folder / "design.il"),
             metrics={**self.metrics, **self.netlist.metrics},
         )
 
@@ -230,22 +268,26 @@ def area(
     yosys: str = "yowasp",
     period_ps: int = 1000,
     cache: Path | None = None,
+    storage: str = "flops",
 ) -> AreaReport:
     """Synthesize a block of ``BLOCKS``, or a component under ``name``, and measure it.
 
-    ``liberty``: ``nangate45``, ``osu018`` or a file; ``yosys``: ``yowasp``, ``native`` or an executable. The
-    first run of a design takes from seconds to minutes, the next ones of the same are read from ``cache``.
+    ``storage``: memory arrays of ``flops`` or ``latches``; ``liberty``: ``nangate45``, ``osu018`` or a file;
+    ``yosys``: ``yowasp``, ``native`` or an executable. The first run of a design takes from seconds to minutes,
+    the next ones of the same are read from ``cache``.
 
     Raises
     ------
     ConfigError
-        If there is no such block or the name is not usable.
+        If there is no such block or storage, or the name is not usable.
     ToolError
         If a tool or library is missing, or synthesis fails.
     """
+    if storage not in STORAGES:
+        raise ConfigError(f"storage: {storage!r} must be one of {', '.join(STORAGES)}")
     library = read_library(find_liberty(liberty))
     tool = find_yosys(yosys)
     component, name = named(block, name)  # after all that may be missing: an unused component warns
     design = Emit(component, name).run()
-    netlist = Synthesise(design, library, tool, period_ps, cache).run()
-    return MeasureArea(netlist, period_ps, design.metrics).run()
+    netlist = Synthesise(design, library, tool, period_ps, cache, storage).run()
+    return MeasureArea(netlist, period_ps, design.metrics, storage).run()

@@ -18,10 +18,13 @@ from ahasd.synth.liberty import Library
 from ahasd.synth.results import content_key, result_folder
 from ahasd.synth.tools import Yosys, relative
 
-__all__ = ["STORAGE", "Design", "Emit", "Netlist", "Synthesise"]
+__all__ = ["STORAGE", "STORAGES", "Design", "Emit", "Netlist", "Synthesise", "latch_cells"]
 
 STORAGE = "__storage__"
 """Suffix of the module that holds a module's memory arrays."""
+
+STORAGES = ("flops", "latches")
+"""What memory arrays can be made of."""
 
 _FANOUT = 4  # load of an output, in input capacitances of the smallest inverter
 
@@ -36,7 +39,7 @@ opt_clean
 memory -nomap
 setattr -set submod "{storage}" */t:$mem_v2
 submod
-synth -top {top} -booth -noabc
+{latches}synth -top {top} -booth -noabc
 dfflibmap -liberty {liberty}
 opt
 abc -liberty {liberty} -constr abc.constr -script {logic} * *{storage} %d
@@ -48,16 +51,21 @@ write_verilog -noattr netlist.v
 # -booth and -constr: 2.26 against 3.97 ns for a 32 x 16 multiplier, at 3 % less area (NanGate 45 nm).
 # `synth` runs ABC once more by itself, for nothing here: -noabc.
 
-_LOGIC = "+strash;dch;map,-B,0.9,-D,{half};topo;buffer,-c;topo;upsize,-D,{half};dnsize,-D,{half}"
-"""ABC on logic. It sees one module at a time, every input at time 0: a path through two of them gets half of the
-period in each (NanGate, control unit: 0.98 ns at a half, 1.10 at 0.8 of it, for 4 % less area)."""
+_LATCH_MEMORY = Path(__file__).with_name("latch_memory.v")
+_LATCHES = """\
+read_liberty -lib {liberty}
+techmap -autoproc -map memory.v */t:$mem_v2
+techmap -map cells.v
+"""
 
-_ARRAY = (
-    "+strash;dch;amap;topo;buffer,-c,-N,16;topo;upsize,-D,{quarter};dnsize,-D,{quarter}"
-)
-"""ABC on memory arrays: wide multiplexers are smallest when mapped for area (``amap``: 8706 um2 against 10044 for
-the predictor's table, at the same speed); addresses and enables go to thousands of gates, through a buffer tree of
-fan-out 16, and come late: a quarter of the period."""
+_LOGIC = "+strash;dch;map,-B,0.9,-D,{half};topo;buffer,-c;topo;upsize,-D,{half};dnsize,-D,{half}"
+"""ABC on logic. It sees one module at a time, every input at time 0: a path through two of them gets half of
+the period in each (NanGate, control unit: 0.98 ns at a half, 1.10 at 0.8 of it, for 4 % less area)."""
+
+_ARRAY = "+strash;dch;amap;topo;buffer,-c,-N,16;topo;upsize,-D,{quarter};dnsize,-D,{quarter}"
+"""ABC on memory arrays: wide multiplexers are smallest when mapped for area (``amap``: 8706 um2 against 10044
+for the predictor's table, at the same speed); addresses and enables go to thousands of gates, through a
+buffer tree of fan-out 16, and come late: a quarter of the period."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +120,31 @@ class Netlist:
         return {name.removeprefix("\\"): module for name, module in stat["modules"].items()}
 
 
+def latch_cells(library: Library) -> str:
+    """Techmap from generic latches and ``latch_memory.v``'s clock gate to the smallest cells of ``library``.
+
+    Raises
+    ------
+    ToolError
+        If the library has no latch of both kinds or no positive-edge clock gate.
+    """
+    lines = []
+    for name, enable in (("\\$_DLATCH_P_", False), ("\\$_DLATCH_N_", True)):
+        cell, pin = library.latch(negative=enable)
+        data = next(p for p in cell.inputs if p != pin)
+        out = next(p for p, function in cell.functions.items() if function == "IQ")
+        lines.append(
+            f"module {name} (input E, D, output Q); {cell.name} _TECHMAP_REPLACE_ "
+            f"(.{data}(D), .{pin}(E), .{out}(Q)); endmodule"
+        )
+    gate, clock, enable_pin, out = library.clock_gate()
+    lines.append(
+        f"module AHASD_CLOCK_GATE (input CK, E, output GCK); {gate.name} _TECHMAP_REPLACE_ "
+        f"(.{clock}(CK), .{enable_pin}(E), .{out}(GCK)); endmodule"
+    )
+    return "\n".join(lines) + "\n"
+
+
 @dataclass(frozen=True)
 class Synthesise:
     """RTLIL -> gates of ``library``, optimised for ``period_ps``."""
@@ -122,6 +155,8 @@ class Synthesise:
     period_ps: int = 1000
     cache: Path | None = None
     """Where result folders are kept; ``results.cache_root()`` by default."""
+    storage: str = "flops"
+    """What memory arrays are made of: ``flops`` or ``latches``."""
 
     def run(self) -> Netlist:
         """The netlist; metrics: ``cached``, ``synthesis_s`` (wall clock of the run that made it), ``yosys``.
@@ -129,8 +164,9 @@ class Synthesise:
         Raises
         ------
         ToolError
-            If Yosys fails or the cache cannot be written.
+            If Yosys fails, the cache cannot be written, or the library lacks latches or clock gates.
         """
+        latches = latch_cells(self.library) if self.storage == "latches" else ""
         load = _FANOUT * self.library.femtofarad * next(iter(self.library.inverter.inputs.values()))
         constraints = f"set_driving_cell {self.library.inverter.name}\nset_load {load:.4g} [all_outputs]\n"
 
@@ -140,12 +176,16 @@ class Synthesise:
                 top=self.design.top,
                 storage=STORAGE,
                 liberty=liberty,
+                latches=_LATCHES.format(liberty=liberty) if latches else "",
                 logic=_LOGIC.format(**period),
                 array=_ARRAY.format(**period),
             )
 
         def make(folder: Path) -> None:
             (folder / "design.il").write_text(self.design.rtlil, encoding="utf-8")
+            if latches:
+                (folder / "memory.v").write_text(_LATCH_MEMORY.read_text(encoding="utf-8"), encoding="utf-8")
+                (folder / "cells.v").write_text(latches, encoding="utf-8")
             (folder / "abc.constr").write_text(constraints, encoding="utf-8")
             (folder / "flow.ys").write_text(script(relative(self.library.path, folder)), encoding="utf-8")
             seconds = self.yosys.run(folder)
@@ -153,7 +193,12 @@ class Synthesise:
             (folder / "run.json").write_text(json.dumps(run) + "\n", encoding="utf-8")
 
         key = content_key(
-            self.design.rtlil, script("LIBERTY"), constraints, self.library.sha256, self.yosys.version
+            self.design.rtlil,
+            script("LIBERTY"),
+            constraints,
+            self.library.sha256,
+            self.yosys.version,
+            latches and latches + _LATCH_MEMORY.read_text(encoding="utf-8"),
         )
         folder, cached = result_folder(key, make, self.cache)
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))

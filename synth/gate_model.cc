@@ -26,6 +26,7 @@ struct Netlist {
         }
         for (int flop = 0; flop < FLOPS; flop++) {
             latches[FLOP[flop][0]].push_back(flop);
+            latches[FLOP[flop][3]].push_back(flop); // its enable
             note(flop);
         }
         value[1] = 1; // net 0 is the constant 0, net 1 the constant 1
@@ -70,7 +71,7 @@ struct Netlist {
     void edge() { // what the flip-flops will hold
         pending.clear();
         for (int flop : waiting)
-            if (value[FLOP[flop][0]] != state[flop]) pending.push_back(flop);
+            if (value[FLOP[flop][3]] && value[FLOP[flop][0]] != state[flop]) pending.push_back(flop);
     }
 
     bool commit() {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import json
+import re
 import subprocess
 from collections import defaultdict
 from importlib.resources import files
@@ -127,13 +128,29 @@ def _truth(library: Library, kind: str, pin: str, inputs: list[str]) -> int:
 
 def _tables(model: CompileGates) -> str:
     library, number = model.gates.netlist.library, model.number
-    flops: list[tuple[int, int, int]] = []
+    flops: list[tuple[int, int, int, int]] = []
+    gated = _clock_gates(model.gates, library)
     entries: list[tuple[int, list[Net], Net]] = []  # truth table, inputs, output
     known: dict[tuple[str, str], tuple[int, list[str]]] = {}
+    clock = model.gates.ports["clk"][1][0]
     for gate in model.gates.cells:
         cell = library.cells[gate.kind]
-        if cell.latch or (cell.flop and set(cell.inputs) != {"CK", "D"} and set(cell.inputs) != {"CLK", "D"}):
-            raise ToolError(f"gates: {gate.kind} is no gate and no plain flip-flop")
+        if cell.clock:
+            continue
+        if cell.latch:
+            enable, data = _latch(gate, library)
+            out = gate.pins[next(pin for pin, function in cell.functions.items() if function == "IQ")]
+            if enable in gated:
+                flops.append((number.get(data, 0), number[out], 0, number[gated[enable]]))
+            elif (
+                enable == clock
+            ):  # open while the clock is low: through it goes what is there before the edge
+                entries.append((0b10, [data], out))
+            else:
+                raise ToolError(f"gates: {gate.name} is a latch of no memory")
+            continue
+        if cell.flop and set(cell.inputs) not in ({"CK", "D"}, {"CLK", "D"}):
+            raise ToolError(f"gates: {gate.kind} is no plain flip-flop")
         if cell.flop:
             flops.append(_flop(gate, number, cell.functions))
             continue
@@ -163,15 +180,35 @@ def _tables(model: CompileGates) -> str:
             f"static const int OUTPUT[] = {row([number[entries[k][2]] for k in order])};",
             f"static const int LEVEL[] = {row([level[k] for k in order])};",
             f"static const uint64_t TABLE[] = {{{','.join(f'{entries[k][0]}ull' for k in order)}}};",
-            f"static const int FLOP[][3] = {{{','.join(row(list(flop)) for flop in flops)}}};",
+            f"static const int FLOP[][4] = {{{','.join(row(list(flop)) for flop in flops)}}};",
         ]
     )
 
 
-def _flop(gate: Gate, number: dict[Net, int], functions: dict[str, str]) -> tuple[int, int, int]:
+def _clock_gates(gates: Gates, library: Library) -> dict[Net, Net]:
+    """Gated clock -> its enable."""
+    result = {}
+    for gate in gates.cells:
+        cell = library.cells[gate.kind]
+        if cell.clock:
+            enable = next(pin for pin in cell.inputs if pin != cell.clock)
+            result[gate.pins[cell.gated]] = gate.pins[enable]
+    return result
+
+
+def _latch(gate: Gate, library: Library) -> tuple[Net, Net]:
+    """A latch's enable and data nets."""
+    cell = library.cells[gate.kind]
+    enable = next(pin for pin in cell.inputs if pin in re.findall(r"\w+", cell.enable))
+    return gate.pins[enable], gate.pins[next(pin for pin in cell.inputs if pin != enable)]
+
+
+def _flop(gate: Gate, number: dict[Net, int], functions: dict[str, str]) -> tuple[int, int, int, int]:
+    """Input, output, inverted output, enable (always)."""
     direct = next((pin for pin, text in functions.items() if text in ("IQ", "DS0000")), "Q")
     other = next((pin for pin in functions if pin != direct), "")
-    return number.get(gate.pins["D"], 0), *(number.get(gate.pins.get(p, "0"), 0) for p in (direct, other))  # type: ignore[return-value]
+    data, true, false = (number.get(gate.pins.get(pin, "0"), 0) for pin in ("D", direct, other))
+    return data, true, false, 1
 
 
 def _levels(entries: list[tuple[int, list[Net], Net]], top: str) -> list[int]:

@@ -92,6 +92,12 @@ class Cell:
     latch: bool
     """A transparent latch or an integrated clock gate."""
     dont_use: bool
+    enable: str = ""
+    """A simple latch's enable expression, or what marks a clock gate: its Liberty type."""
+    clock: str = ""
+    """A clock gate's clock pin."""
+    gated: str = ""
+    """A clock gate's output pin."""
 
     @property
     def sequential(self) -> bool:
@@ -117,6 +123,10 @@ def _cell(group: Group) -> Cell:
         pin for bundle in group.all("bus") + group.all("bundle") for pin in bundle.all("pin")
     ]
     gate = "clock_gating_integrated_cell" in group.attributes
+    latch = group.all("latch")
+    enable = group.attributes.get("clock_gating_integrated_cell", "") if gate else ""
+    if latch and not {"clear", "preset"} & latch[0].attributes.keys():
+        enable = latch[0].attributes.get("enable", "")
     return Cell(
         name=group.name,
         area=float(group.attributes.get("area", "0")),
@@ -129,6 +139,9 @@ def _cell(group: Group) -> Cell:
         flop=bool(group.all("ff") or group.all("ff_bank")),
         latch=bool(group.all("latch") or group.all("latch_bank")) or gate,
         dont_use=group.attributes.get("dont_use") == "true",
+        enable=enable,
+        clock=next((p.name for p in pins if p.attributes.get("clock_gate_clock_pin") == "true"), ""),
+        gated=next((p.name for p in pins if p.attributes.get("clock_gate_out_pin") == "true"), ""),
     )
 
 
@@ -157,6 +170,34 @@ class Library:
     def inverter(self) -> Cell:
         """The smallest inverter."""
         return self._smallest("inverter", (True, False))
+
+    def latch(self, *, negative: bool) -> tuple[Cell, str]:
+        """The smallest latch with two inputs, open while its enable is high (or low), and its enable pin."""
+        wanted = re.compile(r"!\s*(\w+)|(\w+)'" if negative else r"(\w+)()")
+        found = [
+            (cell, (match[1] or match[2]))
+            for cell in self.cells.values()
+            if cell.latch
+            and len(cell.inputs) == 2
+            and (match := wanted.fullmatch(cell.enable.strip("()")))
+            and not cell.clock
+        ]
+        if not found:
+            raise ToolError(f"{self.path}: library {self.name} has no latch")
+        return min(found, key=lambda pair: (pair[0].area, pair[0].name))
+
+    def clock_gate(self) -> tuple[Cell, str, str, str]:
+        """The smallest clock gate without a test pin: cell; clock, enable and output pins."""
+        found = [
+            cell
+            for cell in self.cells.values()
+            if cell.enable == "latch_posedge" and cell.clock and len(cell.inputs) == 2
+        ]
+        if not found:
+            raise ToolError(f"{self.path}: library {self.name} has no clock gate")
+        gate = min(found, key=lambda cell: (cell.area, cell.name))
+        enable = next(pin for pin in gate.inputs if pin != gate.clock)
+        return gate, gate.clock, enable, gate.gated
 
     def _smallest(self, what: str, table: tuple[bool, ...]) -> Cell:
         found = [cell for cell in self.cells.values() if not cell.dont_use and cell.computes(table)]

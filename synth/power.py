@@ -21,7 +21,7 @@ from ahasd.sim.engine import CLOCK_PS
 from ahasd.synth.emit import named
 from ahasd.synth.flow import Emit, Synthesise
 from ahasd.synth.gate_model import CompileGates, toggles
-from ahasd.synth.gates import Flatten, Gates, Net, block_of
+from ahasd.synth.gates import Flatten, Gate, Gates, Net, block_of
 from ahasd.synth.liberty import Library, library_group, read_library
 from ahasd.synth.longest_path import net_loads
 from ahasd.synth.nldm import Table, table
@@ -171,6 +171,13 @@ def _dynamic(gates: Gates, counts: dict[Net, int], cells: _Cells) -> dict[str, E
     return result
 
 
+def _clock_pin(gate: Gate, library: Library, clock: Net) -> str:
+    """The pin through which a flip-flop, latch or clock gate hangs on the clock; none behind a clock gate."""
+    if not library.cells[gate.kind].sequential:
+        return ""
+    return next((pin for pin in library.cells[gate.kind].inputs if gate.pins.get(pin) == clock), "")
+
+
 def _idle(gates: Gates, cells: _Cells, active: int, seconds: float) -> dict[str, Energy]:
     """Clock energy of ``active`` cycles and leakage of ``seconds``."""
     library = gates.netlist.library
@@ -178,8 +185,8 @@ def _idle(gates: Gates, cells: _Cells, active: int, seconds: float) -> dict[str,
     for gate in gates.cells:
         energy = result.setdefault(block_of(gate.name), Energy())
         energy.leakage += cells.leakage[gate.kind] * 1e-9 * seconds
-        if library.cells[gate.kind].flop:
-            pin = next(name for name in library.cells[gate.kind].inputs if name != "D")
+        pin = _clock_pin(gate, library, gates.ports["clk"][1][0])
+        if pin:
             charge = library.cells[gate.kind].inputs[pin] * library.femtofarad * cells.volts**2
             energy.clock += active * (charge + 2 * cells.internal(gate.kind, pin)) * 1e-15
     return result
@@ -192,6 +199,7 @@ def power(
     yosys: str = "yowasp",
     period_ps: int = 1000,
     cache: Path | None = None,
+    storage: str = "flops",
 ) -> PowerReport:
     """Replay recordings on the control unit's gates, and sum energies; all vectors if none is given.
 
@@ -205,7 +213,7 @@ def power(
     library = read_library(find_liberty(liberty))
     tool = find_yosys(yosys)
     component, name = named("control_unit", None)
-    netlist = Synthesise(Emit(component, name).run(), library, tool, period_ps, cache).run()
+    netlist = Synthesise(Emit(component, name).run(), library, tool, period_ps, cache, storage).run()
     gates = Flatten(netlist, tool, cache).run()
     compiled = CompileGates(gates, cache=cache)
     folder = compiled.run()

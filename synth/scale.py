@@ -11,10 +11,12 @@ __all__ = [
     "DIES_MM2",
     "DRAM_DELAY",
     "DRAM_FACTOR",
+    "MACRO_FORMULA",
     "NAND2_RATIO",
     "NANGATE45_NAND2_UM2",
     "PAPER_MM2",
     "Scaling",
+    "macro_um2",
     "scaling",
 ]
 
@@ -41,6 +43,25 @@ PAPER_MM2 = {"edc": 0.05, "tvc": 0.03, "queues": 0.01}
 
 CLAIM_SHARE = 0.03
 """The paper's bound on all added area, attention units included, as a share of the die (claim H5)."""
+
+
+SRAM_CELL_F2 = 146.0
+"""6T bit cell, in squares of the feature size: CACTI 7 (HewlettPackard/cacti); 0.296 um^2 at 45 nm."""
+
+TWO_PORTS = 2.0
+"""A cell with one read and one write port (8T, more wires) over a 6T cell. Assumed."""
+
+SMALL_ARRAY = 0.3
+"""Share of bit cells in a macro of a few kilobits. Assumed: large arrays reach 0.65 to 0.7, and the smaller
+an array, the more of it is decoders, sense amplifiers and control."""
+
+
+def macro_um2(bits: int, node_nm: float) -> float:
+    """Estimate of a 1R1W macro, um^2: bits x 146 F^2 x ports / array efficiency."""
+    return bits * SRAM_CELL_F2 * (node_nm * 1e-3) ** 2 * TWO_PORTS / SMALL_ARRAY
+
+
+MACRO_FORMULA = f"bits x {SRAM_CELL_F2:g} F^2 x {TWO_PORTS:g} ports / {SMALL_ARRAY:g} efficiency"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -151,6 +151,7 @@ def timing(
     period_ps: int = 1000,
     engine: str = "auto",
     cache: Path | None = None,
+    storage: str = "flops",
 ) -> TimingReport:
     """Synthesise a block and find its longest paths; ``auto`` takes OpenSTA if it is installed.
 
@@ -166,7 +167,7 @@ def timing(
     library = read_library(find_liberty(liberty))
     tool = find_yosys(yosys)
     component, name = named(block, name)
-    netlist = Synthesise(Emit(component, name).run(), library, tool, period_ps, cache).run()
+    netlist = Synthesise(Emit(component, name).run(), library, tool, period_ps, cache, storage).run()
     gates = Flatten(netlist, tool, cache).run()
     chosen = engine if engine != "auto" else ("opensta" if find_sta() else "own")
     target = period_ps / 1000

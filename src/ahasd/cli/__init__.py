@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ahasd.cli import compare, formal, gates, hardware, kernel, platforms, replay, run, traces, validate
+from ahasd.cli import area, compare, formal, gates, hardware, kernel, platforms, replay, run, traces, validate
 from ahasd.models.errors import AhasdError
 
 __all__ = ["app", "main"]
@@ -30,7 +30,7 @@ app.add_typer(kernel.app, name="kernel")
 app.command("validate", epilog=validate.EXAMPLE)(validate.validate)
 app.command("verilog", epilog=hardware.VERILOG_EXAMPLE)(hardware.verilog)
 app.command("formal", epilog=formal.EXAMPLE)(formal.formal)
-app.command("area", epilog=hardware.AREA_EXAMPLE)(hardware.area)
+app.command("area", epilog=area.EXAMPLE)(area.area)
 app.command("timing", epilog=gates.TIMING_EXAMPLE)(gates.timing)
 app.command("power", epilog=gates.POWER_EXAMPLE)(gates.power)
 app.command("cocotb", epilog=hardware.COCOTB_EXAMPLE)(hardware.cocotb)

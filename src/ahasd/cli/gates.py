@@ -21,6 +21,7 @@ Block = Annotated[str, typer.Argument(help="Block, such as control_unit.", metav
 Liberty = Annotated[str, typer.Option(help="Cell library: nangate45, osu018 or a file.", metavar="LIBRARY")]
 Yosys = Annotated[str, typer.Option(help="Synthesis tool: yowasp, native or an executable.", metavar="TOOL")]
 Period = Annotated[int, typer.Option(help="Clock period to synthesize for, ps.", metavar="PS", min=1)]
+Storage = Annotated[str, typer.Option(help="Memory arrays made of flops or latches.", metavar="KIND")]
 
 
 def timing(
@@ -28,6 +29,7 @@ def timing(
     liberty: Liberty = "nangate45",
     yosys: Yosys = "yowasp",
     period: Period = 1000,
+    storage: Storage = "flops",
     engine: Annotated[str, typer.Option(help="Analyser: opensta, own, or auto.", metavar="ENGINE")] = "auto",
     paths: Annotated[
         int, typer.Option(help="Show the longest path of so many blocks.", metavar="N", min=0)
@@ -38,7 +40,7 @@ def timing(
     from ahasd.synth.scale import DRAM_DELAY
     from ahasd.synth.timing import timing as measure
 
-    report = measure(block, liberty=liberty, yosys=yosys, period_ps=period, engine=engine)
+    report = measure(block, liberty=liberty, yosys=yosys, period_ps=period, engine=engine, storage=storage)
     if as_json:
         sys.stdout.write(report.to_json())
         return
@@ -70,12 +72,13 @@ def power(
     liberty: Liberty = "nangate45",
     yosys: Yosys = "yowasp",
     period: Period = 1000,
+    storage: Storage = "flops",
     as_json: options.Json = False,
 ) -> None:
     """Replay recorded events on the control unit's gates, compare all decisions, and sum up energies."""
     from ahasd.synth.power import power as measure
 
-    report = measure(recordings or (), liberty=liberty, yosys=yosys, period_ps=period)
+    report = measure(recordings or (), liberty=liberty, yosys=yosys, period_ps=period, storage=storage)
     if as_json:
         sys.stdout.write(report.to_json())
         return

@@ -1,18 +1,15 @@
-"""`ahasd verilog`, `area`, `cocotb`: the hardware itself."""
+"""`ahasd verilog`, `cocotb`: the hardware itself."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ahasd.cli import options
-from ahasd.cli.output import print_table
 
 VERILOG_EXAMPLE = "Example: ahasd verilog control_unit -o build/rtl"
-AREA_EXAMPLE = "Example: ahasd area preverify_timer --json"
 COCOTB_EXAMPLE = "Example: ahasd cocotb control_unit --simulator verilator --seed 7"
 
 Block = Annotated[str, typer.Argument(help="Block, such as control_unit or pht.", metavar="BLOCK")]
@@ -29,37 +26,6 @@ def verilog(
 
     for path in write_verilog(block, output):
         print(path)
-
-
-def area(
-    block: Block = "control_unit",
-    liberty: Annotated[
-        str, typer.Option(help="Cell library: nangate45, osu018 or a file.", metavar="LIBRARY")
-    ] = "nangate45",
-    yosys: Annotated[
-        str, typer.Option(help="Synthesis tool: yowasp, native or an executable.", metavar="TOOL")
-    ] = "yowasp",
-    period: Annotated[
-        int, typer.Option(help="Clock period to synthesize for, ps.", metavar="PS", min=1)
-    ] = 1000,
-    as_json: options.Json = False,
-) -> None:
-    """Synthesize a block to gates and report its area (the first time takes up to minutes)."""
-    from ahasd.synth.area import area as measure
-
-    report = measure(block, liberty=liberty, yosys=yosys, period_ps=period)
-    if as_json:
-        sys.stdout.write(report.to_json().rstrip("\n") + "\n")
-        return
-    total = report.total
-    print_table(
-        [
-            [b.name, f"{b.total_um2:.0f}", f"{b.total_ge:.0f}", str(b.total_flops), f"{b.um2:.0f}"]
-            for b in report.blocks
-        ]
-        + [["total", f"{total['um2']:.0f}", f"{total['ge']:.0f}", f"{total['flops']:.0f}", ""]],
-        ["block", "um2", "gates", "flops", "own um2"],
-    )
 
 
 def cocotb(
