@@ -26,14 +26,16 @@ def best(work: Callable[[], object], repeat: int = 3) -> float:
 
 def child(code: str, repeat: int = 1) -> tuple[float, float]:
     """(CPU seconds, peak MB) of a fresh Python that runs ``code``; the quickest of ``repeat``."""
-    probe = (
-        "\nimport resource as _r\n_u = _r.getrusage(_r.RUSAGE_SELF)\n"
-        "print('\\n', _u.ru_utime + _u.ru_stime, _u.ru_maxrss / 1024)"
-    )
+    probe = """
+import resource as _r
+_u = _r.getrusage(_r.RUSAGE_SELF)
+_peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print("\\n", _u.ru_utime + _u.ru_stime, int(_peak) / 1024)
+"""  # not ru_maxrss: a child inherits its parent's
     results = []
     for _ in range(repeat):
         done = subprocess.run(
-            [sys.executable, "-c", code + probe], capture_output=True, text=True, check=True
+            [sys.executable, "-c", code + "\n" + probe], capture_output=True, text=True, check=True
         )
         seconds, memory = done.stdout.split()[-2:]
         results.append((float(seconds), float(memory)))
