@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: bench formal mutation run test test-all lint format verilog install clean help
+.PHONY: bench formal mutation run test test-hdl lint format verilog install clean help
 
 help:            ## What there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -16,8 +16,8 @@ run: install     ## One co-simulation: the RTL control unit, a recorded trace, P
 test: install    ## Tests that need no Verilator, in a few minutes
 	$(BIN)/pytest -n $(JOBS) -m "not hdl"
 
-test-all: install  ## All tests
-	$(BIN)/pytest -n $(JOBS)
+test-hdl: install  ## Tests on Verilator, Icarus and Yosys; first start of the tools included, some ten minutes
+	$(BIN)/pytest -n $(JOBS) -m hdl
 
 lint: install    ## Style and types
 	$(BIN)/ruff check .
@@ -51,3 +51,4 @@ clean:           ## All that was made but the environment
 
 bench: install   ## Benchmarks, all of them (some minutes); results in docs/reports/benchmarks.json
 	$(BIN)/python -m benchmarks -o docs/reports/benchmarks.json
+	$(BIN)/python -m benchmarks.plots docs/reports/benchmarks.json docs/reports

@@ -31,20 +31,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
-    parser.add_argument("-o", "--output", type=Path, help="write JSON there")
+    parser.add_argument("-o", "--output", type=Path, help="write JSON there, and tables beside it")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.cases if name not in CASES]
     if unknown:
         parser.error(f"no such case: {', '.join(unknown)}")
     results: dict[str, object] = {"machine": machine(), "quick": arguments.quick, "cases": {}}
+    page = [
+        "# Benchmarks",
+        f"`make bench` on {machine()}. CPU seconds unless said otherwise; docs/benchmarks.md explains.",
+    ]
     for name in arguments.cases or CASES:
         rows = [{key: rounded(value) for key, value in row.items()} for row in CASES[name](arguments.quick)]
         results["cases"][name] = rows  # type: ignore[index]
         purpose = (CASES[name].__doc__ or "").strip()
-        print(f"\n## {name}\n\n{purpose}\n\n{table(rows)}", flush=True)
+        page.append(f"## {name}\n\n{purpose}\n\n{table(rows)}")
+        print("\n" + page[-1], flush=True)
         if arguments.output is not None:  # as it goes: an interrupted run keeps what it has
             arguments.output.parent.mkdir(parents=True, exist_ok=True)
             arguments.output.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+            arguments.output.with_suffix(".md").write_text("\n\n".join(page) + "\n", encoding="utf-8")
     return 0
 
 
