@@ -39,7 +39,8 @@ class RankGate(wiring.Component):
     accesses do not count.
 
     Latency: a request passes at one beat in two cycles, the rate at which the control unit sends, one
-    cycle late; a switch costs :data:`SWITCH_CYCLES`. No combinational path leads from a stream to another.
+    cycle late; a switch costs :data:`SWITCH_CYCLES`. Its first beat is held meanwhile. No output but
+    ``clk_req`` and ``overlap`` depends on an input within a cycle.
 
     Members
     -------
@@ -102,7 +103,8 @@ class RankGate(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         kind = Signal(TaskKind)  # whose ranks are on, or go on next
-        wanted = self.tasks.payload.kind
+        full = Signal()  # a beat is held
+        wanted = self.requests.payload.kind
         target = kind == TaskKind.PREVERIFY
         active = self.rank_busy | ~self.rank_closed
         ours = Mux(target, self.target_ranks, self.draft_ranks)
@@ -112,15 +114,18 @@ class RankGate(wiring.Component):
         on = Signal()
         m.d.comb += [
             self.overlap.eq((self.draft_ranks & self.target_ranks).any()),
-            switch.eq(self.tasks.valid & (wanted != kind)),
-            release.eq(~self.running | (target & ~self.outstanding & ~self.tasks.valid)),
+            switch.eq(full & (wanted != kind)),
+            release.eq(~full & (~self.running | (target & ~self.outstanding))),
+            self.tasks.ready.eq(~full),
+            self.requests.valid.eq(full & on & ~switch),
         ]
-
         with m.If(self.requests.valid & self.requests.ready):
-            m.d.sync += self.requests.valid.eq(0)
+            m.d.sync += full.eq(0)
+        with m.Elif(self.tasks.valid & ~full):
+            m.d.sync += [full.eq(1), self.requests.payload.eq(self.tasks.payload)]
 
         with m.FSM() as fsm:
-            with m.State("OFF"), m.If(self.tasks.valid & ~self.overlap):
+            with m.State("OFF"), m.If(full & ~self.overlap):
                 m.d.sync += kind.eq(wanted)
                 m.next = "SWITCHING"
 
@@ -137,17 +142,11 @@ class RankGate(wiring.Component):
                 m.d.comb += [on.eq(1), self.mode.eq(Mux(target, RankMode.TARGET, RankMode.DRAFT))]
                 with m.If(switch & ~target & ~self.target_grant):
                     m.d.sync += self.target_request.eq(1)
-                with m.If(self.tasks.valid & ~switch):
-                    m.d.comb += self.tasks.ready.eq(~self.requests.valid)
-                    with m.If(~self.requests.valid):
-                        m.d.sync += [self.requests.valid.eq(1), self.requests.payload.eq(self.tasks.payload)]
-                with m.Elif((switch | release) & ~self.requests.valid & ~(active & self.rank_enable).any()):
+                with m.If((switch | release) & ~(active & self.rank_enable).any()):
                     m.d.sync += self.rank_enable.eq(0)
                     with m.If(target):
                         m.d.sync += self.target_request.eq(0)
                     m.next = "OFF"
 
-        m.d.comb += self.clk_req.eq(
-            fsm.ongoing("SWITCHING") | self.tasks.valid | self.requests.valid | (on & release)
-        )
+        m.d.comb += self.clk_req.eq(fsm.ongoing("SWITCHING") | self.tasks.valid | full | (on & release))
         return m

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from cocotb.triggers import FallingEdge, Timer
-from cocotbext.axi import AxiLiteBus, AxiLiteMaster
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster  # type: ignore[import-untyped]  # no stubs
 
 import cocotb
 from ahasd.models.control.events import Abort, Commit, Decision, Draft, Event, Feedback, Preverify, Verify
@@ -81,6 +81,7 @@ class TopBench:
 
     def __init__(self, dut: Any, ports: PortMap, seed: str, npu_ps: int) -> None:
         self.dut, self.ports = dut, ports
+        self.expected: dict[str, deque[Decision]] = {"verify": deque()}
         self.rng = Random(seed)
         self.npu_ps = npu_ps
         self.bins: Counter[str] = Counter()
@@ -94,8 +95,9 @@ class TopBench:
         inner = dut.control_unit
         self.inner = {
             name: Pin(inner, name)
-            for name in ("now", "status", "feedback__valid", "feedback__ready", "feedback__payload")
+            for name in ("status", "feedback__valid", "feedback__ready", "feedback__payload")
         }
+        self.inner["now"] = Pin(dut.timebase, "now")
         self.driver = Driver(dut)
         self._fresh_memory_side()
         self._fresh_npu_side()
@@ -114,9 +116,8 @@ class TopBench:
         self.pim = LivePim(rng, self.config.max_draft)
         self.ranks = Ranks(rng, 0x3333, 0xCCCC)
         self.assembler = Assembler(self.ports)
-        self.expected: dict[str, deque[Decision]] = {
-            n: deque() for n in ("commit", "abort", "task", "verify")
-        }
+        verify = self.expected["verify"]  # what is under way goes on until the NPU side hears of it
+        self.expected = {"commit": deque(), "abort": deque(), "task": deque(), "verify": verify}
         self._partial: list[int] = []
         self._abort = self._stopping = self._running = self._cancelled = False
         self.quiet = 0
@@ -196,6 +197,10 @@ class TopBench:
             name = {Commit: "commit", Abort: "abort", Verify: "verify"}.get(type(decision), "task")
             self.expected[name].append(decision)
 
+    def _next(self, channel: str) -> Decision:
+        assert self.expected[channel], f"{channel}: nothing explains this, at cycle {self.cycles}"
+        return self.expected[channel].popleft()
+
     def _events(self) -> None:
         for slot, source in self.sources.items():
             if source.settle():
@@ -205,8 +210,7 @@ class TopBench:
                     self.ranks.end()
         abort = bool(self.pins["abort"].get())
         if abort and not self._abort:
-            assert self.expected["abort"], "an abort that nothing explains"
-            self.expected["abort"].popleft()
+            self._next("abort")
             self.bins["abort"] += 1
         self._abort = abort
         self.pim.sees(abort)
@@ -264,7 +268,7 @@ class TopBench:
         found = self.assembler.beat("task", beat)
         if found is not None:
             assert isinstance(found, Draft | Preverify)
-            wanted = self.expected["task"].popleft()
+            wanted = self._next("task")
             same = self._cancelled and shape(found) == shape(wanted)
             assert found == wanted or same, f"expected {wanted}, found {found}"
             self._cancelled = False
@@ -276,6 +280,7 @@ class TopBench:
         while True:
             await FallingEdge(self.dut.npu_clk)
             if self.pins["npu_rst"].get() or self.pins["npu_flush"].get():
+                self.expected["verify"].clear()
                 kept = self.sent  # the unit may have been offered the last verdict
                 self._fresh_npu_side()
                 self.sent = kept
@@ -293,7 +298,7 @@ class TopBench:
                 found = self.npu_assembler.beat("verify", beat)
                 self.within_request = found is None
                 if found is not None:
-                    wanted = self.expected["verify"].popleft()
+                    wanted = self._next("verify")
                     assert found == wanted, f"expected {wanted}, found {found}"
                     self.npu.took(len(found.tokens))  # type: ignore[union-attr]
 
