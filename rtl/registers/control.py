@@ -113,7 +113,7 @@ class ControlRegisters(wiring.Component):
             self.draft_ranks.eq(values.draft_ranks),
             self.target_ranks.eq(values.target_ranks),
         ]
-        direct = {name for name, _ in status_layout(self.params)} - {"committed"}
+        direct = [name for name, _ in status_layout(self.params) if name != "committed"]
         m.d.comb += [
             *(state[name].eq(self.status[name]) for name in direct),
             *(
