@@ -14,7 +14,7 @@ from amaranth.lib.wiring import Component
 from ahasd.models.control.params import UnitParams
 from ahasd.models.errors import ConfigError
 
-__all__ = ["BLOCKS", "PAPER_ROWS", "make_block"]
+__all__ = ["BLOCKS", "PAPER_ROWS", "companions", "make_block"]
 
 _CLASSES = {
     "control_unit": "control_unit.ControlUnit",
@@ -66,3 +66,13 @@ def make_block(name: str) -> Component:
         near = difflib.get_close_matches(name, BLOCKS) or list(BLOCKS)
         raise ConfigError(f"block: {name!r} must be one of {', '.join(near)}")
     return BLOCKS[name]()
+
+
+def companions(name: str) -> dict[str, str]:
+    """What software needs beside the block's Verilog: file name to text."""
+    if name not in ("registers", "ahasd_top"):
+        return {}
+    from ahasd.rtl.registers.ahasd_map import REGISTERS
+    from ahasd.rtl.registers.text import c_header
+
+    return {"ahasd_registers.h": c_header(REGISTERS)}

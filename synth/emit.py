@@ -20,7 +20,7 @@ from amaranth.hdl import Const, Value, ValueCastable
 from amaranth.lib.wiring import Component, In
 
 from ahasd.models.errors import ConfigError, ToolError
-from ahasd.synth.blocks import make_block
+from ahasd.synth.blocks import companions, make_block
 
 __all__ = ["HEADER", "WAIVERS", "emit_rtlil", "emit_verilog", "named", "write_atomically", "write_verilog"]
 
@@ -142,6 +142,8 @@ def write_verilog(
 ) -> list[Path]:
     """Write NAME.sv, a FuseSoC core NAME.core and lint waivers NAME.vlt; returns their paths, NAME.sv first.
 
+    Beside a block with registers, the C header of these, too.
+
     ``block`` is a name in ``BLOCKS`` or a component; ``name`` is by default its own, in lower case.
 
     Raises
@@ -161,6 +163,8 @@ def write_verilog(
             out / f"{name}.core": _CORE.format(name=name, version=metadata.version("ahasd")),
             out / f"{name}.vlt": WAIVERS.read_text(encoding="utf-8"),
         }
+        if isinstance(block, str):
+            files |= {out / file: text for file, text in companions(block).items()}
         for path, text in files.items():
             write_atomically(path, text)
     except FileExistsError:

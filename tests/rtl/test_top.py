@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ahasd.rtl.registers.generate import HEADER
 from ahasd.rtl.top import AhasdTop
 from ahasd.synth.emit import emit_verilog, write_verilog
 from ahasd.synth.lint import lint
@@ -64,7 +65,10 @@ def test_timing_diagrams_are_well_formed() -> None:
 
 @pytest.mark.hdl
 def test_lint_is_clean(tmp_path: Path) -> None:
-    assert lint(write_verilog("ahasd_top", tmp_path)[0], "ahasd_top") == []
+    files = write_verilog("ahasd_top", tmp_path)
+    assert lint(files[0], "ahasd_top") == []
+    assert [file.suffix for file in files] == [".sv", ".core", ".vlt", ".h"]
+    assert files[3].read_text(encoding="utf-8") == HEADER.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("seed", ["0", "77"])
