@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from ahasd.models.errors import TraceError
 
 __all__ = ["ROWS", "STEPS", "check_arrays"]

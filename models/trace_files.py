@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from ahasd.models.errors import TraceError
 
 __all__ = ["FIELDS", "read_arrays", "read_pieces", "read_provenance"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+
 from ahasd.models.cost import FirstOrderCost, make_cost
 from ahasd.models.errors import ConfigError
 from ahasd.models.first_order.dram import Streams

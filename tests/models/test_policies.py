@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+
 from ahasd.models.errors import ConfigError
 from ahasd.models.policies import Cutter, Features, Policy, Verdict, list_policies, make_policy
 from ahasd.models.rollout import DraftRollout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from ahasd.models.errors import TraceError
 from ahasd.models.rollout import DraftRollout, quantise_entropy
 from ahasd.models.traces import Trace, list_traces, load_trace

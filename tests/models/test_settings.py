@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
+
 from ahasd.models.control.params import ControlConfig
 from ahasd.models.errors import ConfigError
 from ahasd.models.settings import Row, by_group, check, override, param, parse_assignments, rows

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from ahasd.models.replay import GoldenUnit, first_difference, lines, read_replay, replay, vectors
 
 

@@ -98,7 +98,7 @@ ALL = [("compiled", name, 200) for name in list_traces()]
 
 @pytest.mark.parametrize(("engine", "trace", "tokens"), [*SOME, *ALL])
 def test_rtl_runs_as_its_golden_model(engine: str, trace: str, tokens: int) -> None:
-    """Whole runs, decisions and times: a little of each set in Amaranth's simulator, compiled on every trace."""
+    """Whole runs, decisions and times: in Amaranth's simulator a little of each set, compiled every trace."""
     if engine == "compiled" and compiler() is None:
         pytest.skip("no C++ compiler")
     golden, rtl = (
