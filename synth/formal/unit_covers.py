@@ -48,11 +48,13 @@ SMALL = UnitParams(
 """Few entries to initialise, short divisions: events follow each other in some twenty cycles."""
 
 
-def _led(bench: Bench, *, verdicts: bool = False, wrong: bool = False, slow: bool = False) -> UnitView:
+def _led(
+    bench: Bench, *, verdicts: bool = False, wrong: bool = False, slow: bool = False, drafts: bool = True
+) -> UnitView:
     """A unit that is started once, with a PIM that drafts tokens 0 one after the other.
 
     With ``verdicts`` the NPU answers when two batches are closed, with ``wrong`` it refuses; with ``slow``
-    the host takes no commit.
+    the host takes no commit; without ``drafts`` the PIM is silent.
     """
     view = UnitView(bench)
     unit: Any = view.unit
@@ -62,7 +64,7 @@ def _led(bench: Bench, *, verdicts: bool = False, wrong: bool = False, slow: boo
     values |= dict.fromkeys(("npu_preset", "draft_preset", "preverify_preset"), 0)
     for name, value in values.items():
         bench.assume(config[name] == value)
-    bench.assume(unit.token.valid & unit.token.payload.last)
+    bench.assume((unit.token.valid == (1 if drafts else 0)) & unit.token.payload.last)
     bench.assume((unit.token.payload.entropy == 0) & (unit.token.payload.id == 0))
     bench.assume(~unit.result.valid & (unit.result.payload.as_value() == 0))
     bench.assume(unit.feedback.payload.accepted == (0 if wrong else 1))
@@ -118,7 +120,7 @@ def cover_holding(bench: Bench) -> None:
 
 
 def cover_clock_request(bench: Bench) -> None:
-    view = _led(bench)
+    view = _led(bench, drafts=False)
     bench.reach("the clock may stand", ~view.unit.clk_req & view.running)
 
 

@@ -173,6 +173,8 @@ def _batches(v: UnitView, state: State) -> None:
     state("open batch", ~closing, v.tail - v.base <= v.open)
     state("closing batch", closing, (v.tail > v.base) & (v.tail - v.base <= longest))
     state("open batch is not full", v.running & ~v.at(*AVERAGING), v.open < v.unit.config.max_draft)
+    fills = v.open + 1 == v.unit.config.max_draft
+    state("batch will be full", v.at("CHECK_TOKEN") & v.running, v.bench.signal("event_full") == fills)
     state("longest open batch", 1, v.open <= longest)
     state("open batch is over", v.at("CLOSE", "CLOSING", "CLOSED"), v.open == 0)
     draws = v.drafting | v.stopping | ~v.running

@@ -27,7 +27,17 @@ REQUEST_BOUND = 80
 
 OF_AN_EVENT = {
     *("at", "token_id", "event_entropy", "event_last", "accepted", "passed", "has_fix", "was_aborted"),
-    *("from_task", "in_place", "write_ring", "place", "cause", "pending", "fsm_state", "event_address"),
+    *(
+        "from_task",
+        "in_place",
+        "write_ring",
+        "place",
+        "cause",
+        "pending",
+        "fsm_state",
+        "event_address",
+        "event_full",
+    ),
 }
 """Registers that hold the event in process (and the sticky bits): a refused event passes through them."""
 SENDERS = ("verify_sender.", "task_sender.")
