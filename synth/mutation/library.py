@@ -1,7 +1,7 @@
 """One shared library with many mutants of the control unit's netlist, picked by number when a unit is made.
 
-Yosys lists the mutations (`mutate -list`); every one is put in with `-ctrl`, so that it acts while an added input
-has its number. Mutant 0 is the unit as it is. One compile serves all.
+Yosys lists the mutations (`mutate -list`); every one is put in with `-ctrl`, so that it acts while an added
+input has its number. Mutant 0 is the unit as it is. One compile serves all.
 """
 
 from __future__ import annotations
