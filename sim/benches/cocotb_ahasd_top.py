@@ -14,8 +14,10 @@ from cocotb.triggers import Timer
 
 import cocotb
 from ahasd.models.control.environment import random_config
+from ahasd.models.control.events import Commit
 from ahasd.models.control.params import ControlConfig
 from ahasd.models.control.unit import ControlUnit
+from ahasd.models.replay import read_replay
 from ahasd.rtl.registers.ahasd_map import CAUSES, COUNTER_NAMES, REGISTERS
 from ahasd.sim.benches.top_bench import MEM_PS, TOP_BINS, TopBench
 
@@ -23,6 +25,8 @@ SETTINGS: dict[str, Any] = json.loads(Path(os.environ["AHASD_BENCH"]).read_text(
 NPU_PS = (1000, 1430, 5310, 700)
 """Periods of the NPU's clock, beside 1250 ps."""
 SEQUENCES = 4
+RECORDINGS = [path for path in SETTINGS["vectors"] if not read_replay(Path(path)).config.tvc]
+"""The top has a timebase of its own: only decisions that do not depend on time are those of a recording."""
 POLLS = 4000
 
 _bins: Counter[str] = Counter()
@@ -108,6 +112,24 @@ async def sequences(dut: Any, number: int) -> None:
         await bench.restart(configuration(bench.rng))
         await cycles(6000)
         await end(bench)
+    collect(bench)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+@cocotb.parametrize(number=range(len(RECORDINGS)))
+async def recording(dut: Any, number: int) -> None:
+    """A conformance vector's events, in its order; decisions, commits and counters as recorded."""
+    recorded = read_replay(Path(RECORDINGS[number]))
+    bench = await begin(dut, f"recording {number}", NPU_PS[number % len(NPU_PS)])
+    script = bench.play(recorded)
+    await bench.restart(recorded.config)
+    while not script.ended:
+        await cycles(200)
+    await cycles(400)
+    assert await bench.driver.counters() == recorded.counters
+    decisions = [decision for step in recorded.steps for decision in step.decisions]
+    committed = [token for decision in decisions if isinstance(decision, Commit) for token in decision.tokens]
+    assert bench.sequence == committed
     collect(bench)
 
 

@@ -14,10 +14,12 @@ import cocotb
 from ahasd.models.control.events import Abort, Commit, Decision, Draft, Event, Feedback, Preverify, Verify
 from ahasd.models.control.params import ControlConfig
 from ahasd.models.control.unit import COUNTERS, ControlUnit
+from ahasd.models.replay import Replay
 from ahasd.rtl.registers.ahasd_map import REGISTERS, config_words
 from ahasd.sim.benches.agents import Pin, Sink, Source
 from ahasd.sim.benches.live import LiveNpu, LivePim, Ranks
 from ahasd.sim.benches.scoreboard import Assembler
+from ahasd.sim.benches.scripted import Script, ScriptedNpu, ScriptedPim
 from ahasd.sim.port_bits import PortMap, event_bits, field, slot_of
 
 __all__ = ["TOP_BINS", "Driver", "TopBench"]
@@ -88,6 +90,7 @@ class TopBench:
         self.cycles = 0
         self.golden = ControlUnit()
         self.config = ControlConfig()
+        self.script: Script | None = None
         self.sequence: list[int] = []
         """Tokens that the host has of the present sequence."""
         self.pins = {name: Pin(dut, name) for name in PINS}
@@ -113,7 +116,7 @@ class TopBench:
         self.task = Sink(dut, "task", Random(rng.random()))
         self.sources = {name: Source(dut, name) for name in ("token", "result")}
         self.offered: dict[str, Event] = {}
-        self.pim = LivePim(rng, self.config.max_draft)
+        self.pim: LivePim | ScriptedPim = LivePim(rng, self.config.max_draft)
         self.ranks = Ranks(rng, 0x3333, 0xCCCC)
         self.assembler = Assembler(self.ports)
         verify = self.expected["verify"]  # what is under way goes on until the NPU side hears of it
@@ -125,10 +128,16 @@ class TopBench:
     def _fresh_npu_side(self) -> None:
         self.verify = Sink(self.dut, "verify", Random(self.rng.random()))
         self.feedback = Source(self.dut, "feedback")
-        self.npu = LiveNpu(self.rng)
+        self.npu: LiveNpu | ScriptedNpu = LiveNpu(self.rng)
         self.npu_assembler = Assembler(self.ports)
         self.sent: deque[int] = deque()
         self.within_request = False
+
+    def play(self, recording: Replay) -> Script:
+        """From the next sequence on, PIM and NPU do what a recording says."""
+        self.script = script = Script(recording)
+        self.pim, self.npu = ScriptedPim(script), ScriptedNpu(script)
+        return script
 
     # Clocks.
 
@@ -234,6 +243,8 @@ class TopBench:
 
     def _taken(self, event: Event, now: int) -> None:
         self.quiet = 0
+        if self.script is not None:
+            self.script.taken += 1
         outcome = self.golden.step(event, now)
         assert outcome.violation is None, f"{event}: {outcome.violation}"
         self._expect(outcome.decisions)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ahasd.models.replay import vectors
 from ahasd.sim.benches.runner import bench_result
 from ahasd.synth.emit import write_verilog
 
@@ -19,6 +20,7 @@ SIMULATORS = ["verilator", pytest.param("icarus", marks=[ICARUS, pytest.mark.slo
 @pytest.mark.parametrize("bench", ["rank_gate", "registers", "ahasd_top"])
 def test_bench(bench: str, simulator: str, tmp_path: Path) -> None:
     verilog = write_verilog(bench, tmp_path)[0]
-    result = bench_result(bench, simulator, 3, vectors=[], verilog=verilog)
+    chosen = [path for path in vectors() if bench == "ahasd_top" and path.stem == "v0001"]
+    result = bench_result(bench, simulator, 3, vectors=chosen, verilog=verilog)
     assert result.failed == {}
     assert result.missed == []
