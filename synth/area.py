@@ -272,9 +272,9 @@ def area(
 ) -> AreaReport:
     """Synthesize a block of ``BLOCKS``, or a component under ``name``, and measure it.
 
-    ``storage``: memory arrays of ``flops`` or ``latches``; ``liberty``: ``nangate45``, ``osu018`` or a file;
-    ``yosys``: ``yowasp``, ``native`` or an executable. The first run of a design takes from seconds to minutes,
-    the next ones of the same are read from ``cache``.
+    ``storage``: memory arrays of ``flops`` or ``latches``; ``liberty``: ``nangate45``, ``osu018`` or a
+    file; ``yosys``: ``yowasp``, ``native`` or an executable. The first run of a design takes from seconds to
+    minutes, the next ones of the same are read from ``cache``.
 
     Raises
     ------

@@ -116,23 +116,25 @@ class Gates:
 
 def source_name(name: str) -> str:
     """A flat name without the modules that synthesis made for memory arrays, and spaces before an index."""
-    return re.sub(rf"(^|\.)[\w.$]*?_{STORAGE}\.", r"\1", _restore(name)).replace(" [", "[")
-
-
-def _restore(name: str) -> str:
-    # The array module's own name holds dots: `queue.unit.queue___storage__.table` is `queue.table`.
-    at = name.find(f"_{STORAGE}.")
-    if at < 0:
-        return name
-    path, rest = name[:at], name[at + len(STORAGE) + 2 :]
-    leaf = path.rsplit(".", 1)[-1]
-    first = path.find(leaf)
-    return f"{path[:first]}{leaf}.{rest}" if first >= 0 and first < len(path) - len(leaf) else rest
+    block, rest = _split(name)
+    return (f"{block}.{rest}" if block and rest else block or rest).replace(" [", "[")
 
 
 def block_of(name: str) -> str:
-    """The block of a cell, from its flat name."""
-    return source_name(name).rpartition(".")[0]
+    """The block of a cell, from its flat name; a memory array belongs to its block."""
+    block, rest = _split(name)
+    return block if rest else name.rpartition(".")[0]
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Block and the name inside its array module: ``q.unit.q___storage__.table`` is ``q`` and ``table``."""
+    at = name.find(f"_{STORAGE}.")
+    if at < 0:
+        return name, ""
+    path, rest = name[:at], name[at + len(STORAGE) + 2 :]
+    leaf = path.rsplit(".", 1)[-1]
+    first = path.find(leaf)
+    return (path[:first] + leaf if first < len(path) - len(leaf) else ""), rest
 
 
 @dataclass(frozen=True)

@@ -57,9 +57,14 @@ def test_near_a_plain_script(small: Component, tmp_path: Path) -> None:
     (tmp_path / "abc.constr").write_text("set_driving_cell INV_X1\nset_load 10\n")
     liberty = relative(find_liberty(), tmp_path)
     (tmp_path / "flow.ys").write_text(
-        f"read_rtlil tiny.il\nsynth -top tiny\ndfflibmap -liberty {liberty}\n"
-        f"abc -liberty {liberty} -constr abc.constr -D 1000\nopt_clean -purge\n"
-        f"tee -q -o stat.json stat -json -liberty {liberty}\n"
+        "read_rtlil tiny.il\nproc\nopt_clean\nmemory -nomap\n"
+        "setattr -set submod array */t:$mem_v2\nsubmod\n"
+        f"synth -top tiny -booth -noabc\ndfflibmap -liberty {liberty}\nopt\n"
+        f"abc -liberty {liberty} -constr abc.constr -script "
+        "+strash;dch;map,-B,0.9,-D,500;topo;buffer,-c;topo;upsize,-D,500;dnsize,-D,500 * *_array %d\n"
+        f"abc -liberty {liberty} -constr abc.constr -script "
+        "+strash;dch;amap;topo;buffer,-c,-N,16;topo;upsize,-D,250;dnsize,-D,250 *_array\n"
+        f"opt_clean -purge\ntee -q -o stat.json stat -json -liberty {liberty}\n"
     )
     find_yosys().run(tmp_path)
     plain = json.loads((tmp_path / "stat.json").read_text())["modules"]["\\tiny"]["area"]

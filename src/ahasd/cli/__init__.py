@@ -33,6 +33,8 @@ app.command("formal", epilog=formal.EXAMPLE)(formal.formal)
 app.command("area", epilog=area.EXAMPLE)(area.area)
 app.command("timing", epilog=gates.TIMING_EXAMPLE)(gates.timing)
 app.command("power", epilog=gates.POWER_EXAMPLE)(gates.power)
+app.command("equiv", epilog=gates.EQUIV_EXAMPLE)(gates.equiv)
+app.command("sweep", epilog=gates.SWEEP_EXAMPLE)(gates.sweep)
 app.command("cocotb", epilog=hardware.COCOTB_EXAMPLE)(hardware.cocotb)
 
 

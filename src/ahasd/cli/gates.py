@@ -1,4 +1,4 @@
-"""`ahasd timing`, `power`: what the gates say of time and energy."""
+"""`ahasd timing`, `power`, `equiv`, `sweep`: what the gates say of time, energy, equivalence, sizes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ahasd.synth.power import Energy, PowerReport
 
 TIMING_EXAMPLE = "Example: ahasd timing preverify_timer --paths 1"
+EQUIV_EXAMPLE = "Example: ahasd equiv batch_list"
+SWEEP_EXAMPLE = "Example: ahasd sweep > sizes.md"
 POWER_EXAMPLE = "Example: ahasd run --record run.jsonl && ahasd power run.jsonl"
 
 Block = Annotated[str, typer.Argument(help="Block, such as control_unit.", metavar="BLOCK")]
@@ -119,3 +121,42 @@ def si(value: float, unit: str) -> str:
         if abs(value) >= scale:
             return f"{value / scale:.3g} {prefix.strip()}{unit}"
     return f"{value:.3g} {unit}"
+
+
+def equiv(
+    blocks: Annotated[
+        list[str] | None,
+        typer.Argument(help="Blocks; those that converge if none is given.", metavar="BLOCK..."),
+    ] = None,
+    liberty: Liberty = "nangate45",
+    yosys: Yosys = "yowasp",
+    period: Period = 1000,
+) -> None:
+    """Prove the gates of blocks equivalent to their RTL; exit 1 if a register or output is not proven."""
+    from ahasd.synth.equivalence import CONVERGING, prove
+
+    holds = True
+    for block in blocks or CONVERGING:
+        found = prove(block, liberty=liberty, yosys=yosys, period_ps=period)
+        holds &= found.holds
+        print(f"{block}: {found.proven} of {found.pairs} bits proven, {found.seconds:.0f} s", flush=True)
+    if not holds:
+        raise typer.Exit(1)
+
+
+def sweep(
+    liberty: Liberty = "nangate45",
+    yosys: Yosys = "yowasp",
+    engine: Annotated[str, typer.Option(help="Analyser: opensta, own, or auto.", metavar="ENGINE")] = "auto",
+) -> None:
+    """Area and clock of the control unit against its sizes, a table in Markdown (minutes for each row)."""
+    from ahasd.synth.sweep import sweep as run
+
+    print("| variant | um2 | storage um2 | flip-flops | ns | MHz |\n|---|---|---|---|---|---|")
+    for p in run(liberty=liberty, yosys=yosys, engine=engine):
+        if p.problem:
+            print(f"| {p.name} | cannot be built: {p.problem} | | | | |", flush=True)
+            continue
+        cells = [f"{p.um2:.0f}", f"{p.storage_um2:.0f}", f"{p.flops:.0f}"]
+        cells += [f"{p.period_ns:.3f}", f"{1000 / p.period_ns:.0f}"]
+        print(f"| {p.name} | {' | '.join(cells)} |", flush=True)
