@@ -58,7 +58,7 @@ def test_near_a_plain_script(small: Component, tmp_path: Path) -> None:
     liberty = relative(find_liberty(), tmp_path)
     (tmp_path / "flow.ys").write_text(
         "read_rtlil tiny.il\nproc\nopt_clean\nmemory -nomap\n"
-        "setattr -set submod array */t:$mem_v2\nsubmod\n"
+        'setattr -set submod "array" */t:$mem_v2\nsubmod\n'
         f"synth -top tiny -booth -noabc\ndfflibmap -liberty {liberty}\nopt\n"
         f"abc -liberty {liberty} -constr abc.constr -script "
         "+strash;dch;map,-B,0.9,-D,500;topo;buffer,-c;topo;upsize,-D,500;dnsize,-D,500 * *_array %d\n"
