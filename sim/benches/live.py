@@ -134,7 +134,8 @@ class Ranks:
         if enable & ~old:
             assert not active & (target if enable == draft else draft), "make before break"
             self.bins["draft ranks on" if enable == draft else "target ranks on"] += 1
-        assert enable != target or (request and self.grant), "target ranks without a grant"
+        host = enable != target or not target or (request and self.grant)
+        assert host, "target ranks without a grant"
         for rank, left in enumerate(self._left):
             if left:
                 self._left[rank] = left - 1

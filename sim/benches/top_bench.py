@@ -108,6 +108,9 @@ class TopBench:
             self.pins[name].set(0)
         for name in ("mem_rst", "npu_rst"):
             self.pins[name].set(1)
+        self.gate["rank_busy"].set(0)
+        self.gate["rank_closed"].set(0xFFFF)
+        self.gate["target_grant"].set(0)
         self._nows: deque[int] = deque([0, 0], maxlen=2)
 
     def _fresh_memory_side(self) -> None:
@@ -171,6 +174,7 @@ class TopBench:
     # The memory side.
 
     async def _memory_side(self) -> None:
+        await Timer(MEM_PS, "ps")  # a clock that is driven low at time 0 falls
         while True:
             await FallingEdge(self.dut.mem_clk)
             self.cycles += 1
@@ -288,6 +292,7 @@ class TopBench:
     # The NPU side.
 
     async def _npu_side(self) -> None:
+        await Timer(self.npu_ps, "ps")
         while True:
             await FallingEdge(self.dut.npu_clk)
             if self.pins["npu_rst"].get() or self.pins["npu_flush"].get():
