@@ -6,13 +6,12 @@ All times are integer ps of a pass alone, without contention. A pass feeds ``tok
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
-from ahasd.models.errors import ConfigError
 from ahasd.models.first_order.npu import NpuPass
 from ahasd.models.first_order.pim import PimPass
 from ahasd.models.language import LanguageModel
+from ahasd.models.pass_costs import PassCosts
 from ahasd.models.platform import Platform, check_capacity
 
 __all__ = ["CostModel", "FirstOrderCost", "make_cost"]
@@ -41,7 +40,7 @@ class CostModel(Protocol):
         """The ranks of one model are gated off, those of the other on."""
 
 
-class FirstOrderCost:
+class FirstOrderCost(PassCosts):
     """Closed formulas (docs/first-order-timing.md); no result is computed twice.
 
     Raises
@@ -54,48 +53,15 @@ class FirstOrderCost:
         self, platform: Platform, draft: LanguageModel, target: LanguageModel, aau: bool = True
     ) -> None:
         check_capacity(platform, draft, target)
-        self._platform = platform
-        self._layers = target.layers
         draft_ranks, target_ranks = platform.pim.draft_ranks, platform.target_ranks
-        self._draft = PimPass(platform, draft, draft_ranks, aau=aau)
-        self._preverify = PimPass(platform, target, target_ranks, aau=aau)
-        self._verify = NpuPass(platform, target, target_ranks)
-        self._draft_prefill = NpuPass(platform, draft, draft_ranks)
-        self._memo: dict[tuple[str, int, int], int] = {}
-
-    @property
-    def layers(self) -> int:
-        return self._layers
-
-    def draft_ps(self, kv_len: int, tokens: int) -> int:
-        return self._once("draft", kv_len, tokens, lambda: self._draft.pass_ps(kv_len, tokens, 1))
-
-    def preverify_ps(self, kv_len: int, tokens: int) -> int:
-        return self._once(
-            "preverify", kv_len, tokens, lambda: self._preverify.pass_ps(kv_len, tokens, tokens)
+        super().__init__(
+            platform,
+            target.layers,
+            PimPass(platform, draft, draft_ranks, aau=aau),
+            PimPass(platform, target, target_ranks, aau=aau),
+            NpuPass(platform, target, target_ranks),
+            NpuPass(platform, draft, draft_ranks),
         )
-
-    def verify_ps(self, kv_len: int, tokens: int) -> int:
-        return self._once("verify", kv_len, tokens, lambda: self._verify.pass_ps(kv_len, tokens, tokens))
-
-    def prefill_ps(self, prompt_tokens: int) -> int:
-        n, target, draft = prompt_tokens, self._verify, self._draft_prefill
-        if n == 0:
-            return 0
-        return self._once("prefill", n, n, lambda: target.pass_ps(n, n, 0) + draft.pass_ps(n, n, 0))
-
-    def switch_ps(self) -> int:
-        return self._platform.pim.switch_ps
-
-    def _once(self, kind: str, kv_len: int, tokens: int, compute: Callable[[], int]) -> int:
-        key = (kind, kv_len, tokens)
-        if key not in self._memo:
-            if not 1 <= tokens <= kv_len:
-                raise ConfigError(
-                    f"{kind}: {tokens} tokens up to {kv_len} KV entries, expected 1 to {kv_len}"
-                )
-            self._memo[key] = compute()
-        return self._memo[key]
 
 
 def make_cost(platform: Platform, draft: LanguageModel, target: LanguageModel, aau: bool = True) -> CostModel:

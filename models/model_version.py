@@ -13,8 +13,8 @@ from pathlib import Path
 __all__ = ["CODE", "MODEL_VERSION", "PACKAGES", "code_digest"]
 
 MODEL_VERSION = 1
-CODE = "23f0640d91af4d2a"
-PACKAGES = ("command_cost", "data/dram", "dram", "npu", "pim")
+CODE = "335e5a9fd7eb7e49"
+PACKAGES = ("command_cost", "data/dram", "data/pim", "dram", "npu", "pim")
 """Folders of ``ahasd.models`` that costs come from: code and tables."""
 
 

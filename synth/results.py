@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import shutil
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ahasd.models import cache_root as cache
 from ahasd.models.errors import ToolError
 
 __all__ = ["cache_root", "content_key", "result_folder"]
@@ -23,10 +23,8 @@ _STALE_S = 24 * 3600  # a temporary folder this old was left by a run that was k
 
 
 def cache_root() -> Path:
-    """``$AHASD_CACHE/synth``, else ``$XDG_CACHE_HOME/ahasd/synth``, else ``~/.cache/ahasd/synth``."""
-    if chosen := os.environ.get("AHASD_CACHE"):
-        return Path(chosen) / "synth"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ahasd" / "synth"
+    """Where result folders are kept."""
+    return cache.cache_root() / "synth"
 
 
 def content_key(*parts: str) -> str:

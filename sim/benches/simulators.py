@@ -21,8 +21,9 @@ from importlib import util
 from importlib.metadata import version
 from pathlib import Path
 
+from ahasd.models.cache_root import cache_root
 from ahasd.models.errors import ConfigError, ToolError
-from ahasd.sim.compiled.build import cache_root, compiler
+from ahasd.sim.compiled.build import compiler
 
 __all__ = ["SIMULATORS", "Simulator", "environment", "find_simulator", "launch", "simulator_file"]
 

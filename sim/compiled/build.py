@@ -20,23 +20,17 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ahasd.models.cache_root import cache_root
 from ahasd.models.control.params import UnitParams
 from ahasd.models.errors import ToolError
 
 if TYPE_CHECKING:
     from ahasd.rtl.control_unit import ControlUnit
 
-__all__ = ["cache_root", "compiler", "is_built", "library"]
+__all__ = ["compiler", "is_built", "library"]
 
 FLAGS = ("-std=c++17", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
 """-O3 runs the model twice as fast as -O2 for the same compile time (docs/benchmarks.md)."""
-
-
-def cache_root() -> Path:
-    """``$AHASD_CACHE``, else ``$XDG_CACHE_HOME/ahasd``, else ``~/.cache/ahasd``."""
-    if chosen := os.environ.get("AHASD_CACHE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ahasd"
 
 
 def compiler() -> str | None:
