@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,21 +73,20 @@ def test_unwritable_is_not_fatal(tmp_path: Path, place: str) -> None:
     assert cache.time(("k",), never) == 3
 
 
-def _work(folder: Path, seed: int) -> None:
-    cache = CostCache({}, folder)
-    for i in range(300):
-        n = (i * 7 + seed * 31) % 300
-        assert cache.time(("kernel", n), lambda n=n: 1000 + n) == 1000 + n  # type: ignore[misc]
+WORK = """
+import sys
+from pathlib import Path
+from ahasd.models.cost_cache import CostCache
+cache = CostCache({}, Path(sys.argv[1]))
+for i in range(300):
+    n = (i * 7 + int(sys.argv[2]) * 31) % 300
+    assert cache.time(("kernel", n), lambda: 1000 + n) == 1000 + n
+"""
 
 
 def test_concurrent_runs(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    jobs = [context.Process(target=_work, args=(tmp_path, seed)) for seed in range(4)]
-    for job in jobs:
-        job.start()
-    for job in jobs:
-        job.join()
-        assert job.exitcode == 0
+    jobs = [subprocess.Popen([sys.executable, "-c", WORK, str(tmp_path), str(seed)]) for seed in range(4)]
+    assert [job.wait() for job in jobs] == [0] * 4
     cache = CostCache({}, tmp_path)
     assert [cache.time(("kernel", n), never) for n in range(300)] == list(range(1000, 1300))
 

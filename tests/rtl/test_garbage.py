@@ -60,7 +60,7 @@ def test_garbage_on_every_input(seed: int) -> None:
             cause = now
             seen |= now
             assert waits["feedback"] < 400, "a verdict waits in vain"
-        assert min(taken.values()) > 20
+        assert min(taken.values()) > 5
         assert bin(seen).count("1") >= 6
 
         # Sense again: stop, answer what is outstanding, and the unit is at rest without errors.
