@@ -8,18 +8,14 @@ from pathlib import Path
 
 from ahasd.models.control.events import Decision, Event
 from ahasd.models.control.params import ControlConfig
-from ahasd.models.control.work import Violation
-from ahasd.models.errors import VectorError
-from ahasd.models.replay import describe, in_order
 from ahasd.rtl.control_unit import ControlUnit
-from ahasd.sim.engine import Decided, Output, Taken
+from ahasd.sim.engine import Output, Taken
+from ahasd.sim.replay_base import REST_CYCLES, ReplayBase
 from ahasd.sim.rtl_unit import PysimUnit
 
 __all__ = ["RtlEngine", "RtlReplayUnit"]
 
 TIMEBASE = 1 << 32
-REST_CYCLES = 10_000
-"""The unit must come to rest within this many cycles of an event; more is a hang."""
 
 
 class RtlEngine:
@@ -110,14 +106,12 @@ class RtlEngine:
         self.unit.close()
 
 
-class RtlReplayUnit:
+class RtlReplayUnit(ReplayBase):
     """The RTL as a :class:`ahasd.models.replay.ReplayUnit`; ``outputs``: of the latest event, with edges."""
 
     def __init__(self, make: Callable[[], ControlUnit] = ControlUnit) -> None:
+        super().__init__()
         self.unit = PysimUnit(make)
-        self.outputs: list[Output] = []
-        self.taken = 0
-        self.free = 0
 
     def start(self, config: ControlConfig, at: int) -> list[Decision]:
         self.unit.configure(config)
@@ -135,17 +129,7 @@ class RtlReplayUnit:
             outputs += self.unit.clock(self.unit.edge + 1, at)
         else:
             raise RuntimeError(f"the unit has not come to rest in {REST_CYCLES} cycles")
-        self.outputs = outputs
-        for output in outputs:
-            if isinstance(output, Taken):
-                self.taken = output.edge
-        self.free = self.unit.edge + 1
-        cause = self.unit.cause()
-        if cause:
-            found = [describe(violation) for violation in Violation if cause >> violation & 1]
-            raise VectorError(f"the event breaks the protocol: {', '.join(found)}")
-        decisions = [output.decision for output in outputs if isinstance(output, Decided)]
-        return sorted(decisions, key=in_order)
+        return self._settled(outputs, self.unit.edge, self.unit.cause())
 
     def counters(self) -> dict[str, int]:
         return self.unit.counters()

@@ -12,19 +12,15 @@ from typing import Any
 from ahasd.models.control.events import Abort, Commit, Decision, Draft, Event, Preverify, Verify
 from ahasd.models.control.params import ControlConfig
 from ahasd.models.control.unit import COUNTERS
-from ahasd.models.control.work import Violation
-from ahasd.models.errors import VectorError
-from ahasd.models.replay import describe, in_order
 from ahasd.sim.compiled.build import library
 from ahasd.sim.engine import Decided, Output, Taken
 from ahasd.sim.port_bits import SLOTS, PortMap, config_bits, event_bits, field, slot_of
+from ahasd.sim.replay_base import REST_CYCLES, ReplayBase
 
 __all__ = ["CompiledEngine", "CompiledReplayUnit", "CompiledUnit"]
 
 TIMEBASE = 1 << 32
 FOREVER = (1 << 62) - 1
-REST_CYCLES = 10_000
-"""The unit must come to rest within this many cycles of an event; more is a hang."""
 
 BUFFER_WORDS = 4096
 """Output between two inputs: at most a commit and two requests, below 200 words."""
@@ -216,14 +212,12 @@ class CompiledEngine:
         }
 
 
-class CompiledReplayUnit:
+class CompiledReplayUnit(ReplayBase):
     """The compiled RTL as a :class:`ahasd.models.replay.ReplayUnit`; ``outputs`` as the RTL's."""
 
     def __init__(self, folder: Path | None = None) -> None:
+        super().__init__()
         self.unit = CompiledUnit(folder)
-        self.outputs: list[Output] = []
-        self.taken = 0
-        self.free = 0
 
     def start(self, config: ControlConfig, at: int) -> list[Decision]:
         self.unit.configure(config)
@@ -236,19 +230,10 @@ class CompiledReplayUnit:
 
     def _rest(self, at: int) -> list[Decision]:
         limit = self.unit.edge + REST_CYCLES
-        self.outputs = self.unit.run(limit, now=at, to_rest=True)
+        outputs = self.unit.run(limit, now=at, to_rest=True)
         if self.unit.edge >= limit:
             raise RuntimeError(f"the unit has not come to rest in {REST_CYCLES} cycles")
-        for output in self.outputs:
-            if isinstance(output, Taken):
-                self.taken = output.edge
-        self.free = self.unit.edge + 1
-        cause = self.unit.cause()
-        if cause:
-            found = [describe(violation) for violation in Violation if cause >> violation & 1]
-            raise VectorError(f"the event breaks the protocol: {', '.join(found)}")
-        decisions = [output.decision for output in self.outputs if isinstance(output, Decided)]
-        return sorted(decisions, key=in_order)
+        return self._settled(outputs, self.unit.edge, self.unit.cause())
 
     def counters(self) -> dict[str, int]:
         return self.unit.counters()
