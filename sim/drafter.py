@@ -40,6 +40,11 @@ class Drafter:
         """Tokens that the next pass feeds."""
         return len(self._pending)
 
+    @property
+    def position(self) -> int:
+        """Generated tokens before the one that :meth:`next` will say."""
+        return self._base + self._step
+
     def resume(self, position: int, tokens: Sequence[int], said_is_next: bool) -> bool:
         """Keep the first ``position`` entries and feed ``tokens``, in the next pass.
 

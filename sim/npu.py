@@ -32,8 +32,8 @@ class Npu:
     ) -> None:
         self.env = env
         self.spans: list[Span] = []
-        self.judged: Output[tuple[int, int]] = Output()
-        """(issued, accepted), as soon as the controller has taken the verdict."""
+        self.judged: Output[tuple[int, int, int]] = Output()
+        """(issued, accepted, position of the first), as soon as the controller has taken the verdict."""
         self._costs = costs
         self._cache = cache
         self._ranks = ranks
@@ -67,4 +67,4 @@ class Npu:
         span.wasted = job.total - self._costs.verify_ps(request.position + 1 + accepted, 1 + accepted)
         sent = self._controller.feedback.send(Feedback(accepted, self._text[first + accepted]))
         issued = len(drafts)
-        sent.callbacks.append(lambda _: self.judged.put((issued, accepted)))
+        sent.callbacks.append(lambda _: self.judged.put((issued, accepted, first)))

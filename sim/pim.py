@@ -120,7 +120,7 @@ class Pim:
             at_hand = self._drafter.resume(request.position, request.tokens, bool(cutter.held))
             if not at_hand:
                 self.wasted += cutter.drop()
-            self._send(cutter.begin())
+            self._send(cutter.begin(self._drafter.position - cutter.held))
             while not cutter.done:
                 drafter = self._drafter
                 kv_len = drafter.rows + drafter.feeding

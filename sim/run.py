@@ -78,7 +78,7 @@ def prepare(config: RunConfig) -> Plan:
     control = override(ControlSettings(), "control", changes["control"])
     settings = override(SystemSettings(), "system", changes["system"])
     draft, target = pair(config.pair)
-    make_policy(config.policy, **changes["policy"])
+    make_policy(config.policy, seed=config.seed, **changes["policy"])
     traces = find_traces(config.trace)
     first = traces[0].load()
     for source in dict.fromkeys(traces):
@@ -144,7 +144,7 @@ def simulate(
         if source != plan.traces[max(number - 1, 0)]:
             trace = source.load()
         runs.append(_run(plan, trace, vcd, progress, details))
-    policy = make_policy(plan.config.policy, **plan.changes["policy"])
+    policy = make_policy(plan.config.policy, seed=plan.config.seed, **plan.changes["policy"])
     return Result(
         config=plan.config,
         settings={
@@ -187,7 +187,7 @@ def _run(plan: Plan, trace: Trace, vcd: Path | None, progress: Progress | None, 
         rollout=DraftRollout(trace),
         text=TrueText(trace.y.tolist(), control.context, control.prompt_token),
         costs=plan.costs,
-        policy=make_policy(plan.config.policy, **plan.changes["policy"]),
+        policy=make_policy(plan.config.policy, seed=plan.config.seed, **plan.changes["policy"]),
         control=control,
         h_max=plan.control.h_max or trace.h_max,
         contention=plan.platform.contention,

@@ -57,12 +57,22 @@ class Policy(ABC):
     def begin_sequence(self) -> None:  # noqa: B027 - a hook
         """A new sequence: forget everything."""
 
-    def begin_batch(self) -> None:  # noqa: B027 - a hook
-        """A new batch: the next token is its first."""
+    def begin_batch(self, position: int | None = None) -> None:  # noqa: B027 - a hook
+        """A new batch: the next token is its first.
+
+        ``position`` counts generated tokens from 0; what had been drafted from there on is void. None: the
+        caller drafts and verifies in turn, so that a verdict is always of the latest batch.
+        """
 
     @abstractmethod
     def after(self, token: Features) -> Verdict:
         """One more token has been drafted."""
 
-    def verdict(self, issued: int, accepted: int) -> None:  # noqa: B027 - a hook
-        """A verification of ``issued`` tokens came back with the first ``accepted`` right."""
+    def verdict(  # noqa: B027 - a hook
+        self, issued: int, accepted: int, position: int | None = None, now: int | None = None
+    ) -> None:
+        """A verification of ``issued`` tokens came back with the first ``accepted`` right.
+
+        ``position`` is that of the first of them; it may lie in any batch drafted since. ``now`` is what a
+        timebase shows: ps since the sequence began.
+        """

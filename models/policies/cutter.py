@@ -32,9 +32,9 @@ class Cutter(Generic[T]):
         """Tokens drafted and kept here, 0 or 1."""
         return int(self._held is not None)
 
-    def begin(self) -> list[tuple[T, bool]]:
-        """Open a batch, with the token left over from the last one if there is one."""
-        self._policy.begin_batch()
+    def begin(self, position: int | None = None) -> list[tuple[T, bool]]:
+        """Open a batch at ``position``, with the token left over from the last one if there is one."""
+        self._policy.begin_batch(position)
         self._count, self.done = 0, False
         if self._held is None:
             return []

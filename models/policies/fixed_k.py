@@ -37,7 +37,7 @@ class FixedK(Policy):
     def params(self) -> FixedKParams:
         return self._params
 
-    def begin_batch(self) -> None:
+    def begin_batch(self, position: int | None = None) -> None:
         self._count = 0
 
     def after(self, token: Features) -> Verdict:

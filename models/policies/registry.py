@@ -7,8 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ahasd.models.errors import ConfigError
+from ahasd.models.policies.adaedl import AdaEdl, AdaEdlParams
+from ahasd.models.policies.bandit import BanditParams
+from ahasd.models.policies.bandit_exp3 import Exp3Spec
+from ahasd.models.policies.bandit_ucb import CodeParams, CodeSpec, UcbParams, UcbSpec
 from ahasd.models.policies.base import Policy
 from ahasd.models.policies.fixed_k import FixedK, FixedKParams
+from ahasd.models.policies.specdecpp import SpecDecPP, SpecDecPPParams
 from ahasd.models.policies.svip import Svip, SvipParams
 from ahasd.models.settings import near, override
 
@@ -16,14 +21,26 @@ __all__ = ["DEFAULT_POLICY", "list_policies", "make_policy"]
 
 DEFAULT_POLICY = "svip"
 
-_Make = Callable[[Any], Policy]
+_Make = Callable[[Any, int], Policy]
 _POLICIES: dict[str, tuple[Any, _Make]] = {
-    "fixed-K": (FixedKParams(), FixedK),
-    "svip:code": (SvipParams(), Svip),
-    "svip:paper": (SvipParams(scale=1.0), lambda params: Svip(params, "paper")),
+    "adaedl:code": (AdaEdlParams(max_length=8), lambda params, _: AdaEdl(params, "code")),
+    "adaedl:paper": (AdaEdlParams(), lambda params, _: AdaEdl(params)),
+    "banditspec:code": (CodeParams(), lambda params, _: CodeSpec(params)),
+    "banditspec:exp3": (BanditParams(), Exp3Spec),
+    "banditspec:ucb": (UcbParams(), lambda params, _: UcbSpec(params)),
+    "fixed-K": (FixedKParams(), lambda params, _: FixedK(params)),
+    "specdec++:code": (SpecDecPPParams(), lambda params, _: SpecDecPP(params)),
+    "specdec++:paper": (SpecDecPPParams(min_length=1), lambda params, _: SpecDecPP(params, "paper")),
+    "svip:code": (SvipParams(), lambda params, _: Svip(params)),
+    "svip:paper": (SvipParams(scale=1.0), lambda params, _: Svip(params, "paper")),
 }
-_ALIASES = {"svip": "svip:code"}
-_LATER = ("specdec++", "adaedl", "banditspec")
+# The form that the authors measured, where they have released it; else the paper's.
+_ALIASES = {
+    "adaedl": "adaedl:paper",
+    "banditspec": "banditspec:code",
+    "specdec++": "specdec++:code",
+    "svip": "svip:code",
+}
 
 
 def list_policies() -> list[str]:
@@ -31,10 +48,11 @@ def list_policies() -> list[str]:
     return sorted([*_POLICIES, *_ALIASES])
 
 
-def make_policy(spec: str, **params: Any) -> Policy:
+def make_policy(spec: str, *, seed: int = 0, **params: Any) -> Policy:
     """The policy called ``spec``, with its settings changed: values, or text as typed by a user.
 
     ``params`` may be named bare (``k=4``) or with the prefix of an override (``**{"policy.k": "4"}``).
+    ``seed`` is for policies that draw random numbers.
 
     Raises
     ------
@@ -46,9 +64,7 @@ def make_policy(spec: str, **params: Any) -> Policy:
     if number := re.fullmatch(r"fixed-(\d+)", name):
         name = "fixed-K"
         changes = {"policy.k": number[1], **changes}
-    if name.partition(":")[0] in _LATER:
-        raise ConfigError(f"policy {spec}: not available yet; available: {', '.join(list_policies())}")
     if name not in _POLICIES:
         raise ConfigError(f"policy {spec!r}: unknown; near: {near(spec, list_policies())}")
     defaults, make = _POLICIES[name]
-    return make(override(defaults, "policy", changes))
+    return make(override(defaults, "policy", changes), seed)

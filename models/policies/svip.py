@@ -58,7 +58,7 @@ class Svip(Policy):
     def params(self) -> SvipParams:
         return self._params
 
-    def begin_batch(self) -> None:
+    def begin_batch(self, position: int | None = None) -> None:
         self._count = 0
 
     def after(self, token: Features) -> Verdict:

@@ -79,7 +79,7 @@ def assemble(
     controller.commit.connect(cache.commit)
     host = Host(env, text=setup.text, tokens=setup.tokens, controller=controller)
     npu = Npu(env, costs=setup.costs, cache=cache, ranks=ranks, text=setup.text, controller=controller)
-    npu.judged.connect(lambda judged: setup.policy.verdict(*judged))
+    npu.judged.connect(lambda judged: setup.policy.verdict(*judged, now=int(env.now)))
     pim = Pim(
         env,
         costs=setup.costs,

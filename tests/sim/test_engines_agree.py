@@ -122,7 +122,7 @@ class Erratic(Policy):
         self.random = random.Random(seed)
         self.holds_back = holds_back  # type: ignore[misc]
 
-    def begin_batch(self) -> None:
+    def begin_batch(self, position: int | None = None) -> None:
         self.count = 0
 
     def after(self, token: Features) -> Verdict:

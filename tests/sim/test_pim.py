@@ -115,7 +115,7 @@ class Threes(Policy):
     name = "threes"
     params = None
 
-    def begin_batch(self) -> None:
+    def begin_batch(self, position: int | None = None) -> None:
         self.count = 0
 
     def after(self, token: Features) -> Verdict:
