@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from ahasd.models.energy.activity import Activity
 from ahasd.models.first_order.npu import NpuPass
 from ahasd.models.first_order.pim import PimPass
 from ahasd.models.language import LanguageModel
@@ -18,7 +19,7 @@ __all__ = ["CostModel", "FirstOrderCost", "make_cost"]
 
 
 class CostModel(Protocol):
-    """Times of all work where the PIM drafts and the NPU verifies. Pure and deterministic."""
+    """Times and events of all work where the PIM drafts and the NPU verifies. Pure and deterministic."""
 
     @property
     def layers(self) -> int:
@@ -35,6 +36,18 @@ class CostModel(Protocol):
 
     def prefill_ps(self, prompt_tokens: int) -> int:
         """Both models take in a prompt on the NPU, the target model first, and say nothing."""
+
+    def draft_activity(self, kv_len: int, tokens: int) -> Activity:
+        """What ``draft_ps`` goes into, in events that have an energy each."""
+
+    def preverify_activity(self, kv_len: int, tokens: int) -> Activity:
+        """What ``preverify_ps`` goes into."""
+
+    def verify_activity(self, kv_len: int, tokens: int) -> Activity:
+        """What ``verify_ps`` goes into."""
+
+    def prefill_activity(self, prompt_tokens: int) -> Activity:
+        """What ``prefill_ps`` goes into."""
 
     def switch_ps(self) -> int:
         """The ranks of one model are gated off, those of the other on."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from ahasd.models.command_cost.kernels import Kernels
+from ahasd.models.energy.activity import Activity
+from ahasd.models.energy.passes import PimActivity
 from ahasd.models.first_order.dram import ceil_div
-from ahasd.models.first_order.pim import PARTIAL_BYTES, PASSES
 from ahasd.models.language import LanguageModel
 from ahasd.models.npu.dma import Dma
+from ahasd.models.operators import PARTIAL_BYTES, PASSES, merged_vectors
 from ahasd.models.platform.params import Platform
 
 __all__ = ["PimPass"]
@@ -32,6 +34,11 @@ class PimPass:
         self._by_heads = model.kv_heads >= self._units
         self._weights: dict[tuple[int, int], tuple[int, int]] = {}
         self._exchanges: dict[int, int] = {}
+        self._activity = PimActivity(platform, model, ranks, aau=aau)
+
+    def activity(self, kv_len: int, tokens: int, outputs: int) -> Activity:
+        """Events of that pass."""
+        return self._activity.of(kv_len, tokens, outputs)
 
     def pass_ps(self, kv_len: int, tokens: int, outputs: int) -> int:
         """Feed ``tokens`` up to ``kv_len`` KV entries; the LM head runs for the last ``outputs`` of them."""
@@ -91,8 +98,8 @@ class PimPass:
         aau = self._platform.aau
         share = ceil_div(tokens * elements, self._ranks)
         ps = (PASSES[name] * ceil_div(share, aau.lanes) + aau.pipeline) * aau.clock_ps
-        vectors = {"norm": tokens, "logits": tokens, "softmax": tokens * self._model.heads}.get(name, 0)
-        if (name == "softmax" and self._by_heads) or not vectors:
+        vectors = merged_vectors(name, tokens, self._model.heads, self._by_heads)
+        if not vectors:
             return 0, ps
         size = vectors * PARTIAL_BYTES
         return self._kernels.exchange_ps(0, size) + self._kernels.exchange_ps(size, 0), ps

@@ -10,32 +10,47 @@ __all__ = ["Activity"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """Counts of events; adds up. Time-dependent energy (background, idle, a GPU's power) is not in it."""
+    """Counts of events, and the time of devices that have a power while they work; adds up.
+
+    Energy that goes by the run's time (background, idle, host) is not in it.
+    """
 
     bus_bytes: int = 0
-    """Read or written over a memory's off-chip bus."""
+    """Read or written over the LPDDR5 bus."""
     pim_bytes: int = 0
     """Read from or written to a bank by its PIM unit."""
     row_activations: int = 0
-    """Rows opened, for either."""
+    """Rows of the LPDDR5 memory opened, for either."""
+    pim_activations: int = 0
+    """Of those, the ones for a PIM unit."""
     pim_macs: int = 0
     npu_macs: int = 0
     scratchpad_bytes: int = 0
-    """Read from and written to the NPU's scratchpad."""
+    """Written to and read from the NPU's scratchpad on the way from or to memory: both are counted. What
+    the arrays read again from it is in the energy of a MAC."""
     aau_elements: int = 0
     """Elements that pass an attention unit, each pass counted."""
     vector_elements: int = 0
     """Elements that pass the NPU's vector unit."""
     host_link_bytes: int = 0
     """Over the link between a host and its GPU (PCIe)."""
+    hbm_bytes: int = 0
+    """Read or written over the interface of an HBM-PIM stack."""
+    hbm_pim_bytes: int = 0
+    """Read from or written to a bank of an HBM-PIM stack by its PIM unit."""
+    gpu_ps: int = 0
+    """Time that a discrete GPU works, ps; two of them for a time t: 2 t. Its memory is in its power."""
+    mobile_gpu_ps: int = 0
+    """Time that a phone's GPU works, ps. Its traffic is in ``bus_bytes``."""
     gpu_bytes: int = 0
     """Read from or written to a GPU's own memory; for reports, its energy is in the GPU's power."""
 
     def __add__(self, other: Activity) -> Activity:
-        return Activity(
-            **{f.name: getattr(self, f.name) + getattr(other, f.name) for f in dataclasses.fields(self)}
-        )
+        return Activity(**{name: getattr(self, name) + getattr(other, name) for name in _NAMES})
 
     def times(self, part: int, whole: int = 1) -> Activity:
         """``part`` / ``whole`` of it, rounded down: repetition, or work that was broken off."""
-        return Activity(**{f.name: getattr(self, f.name) * part // whole for f in dataclasses.fields(self)})
+        return Activity(**{name: getattr(self, name) * part // whole for name in _NAMES})
+
+
+_NAMES = tuple(f.name for f in dataclasses.fields(Activity))

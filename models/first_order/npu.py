@@ -6,6 +6,8 @@ drain of the arrays. Formulas: docs/first-order-timing.md.
 
 from __future__ import annotations
 
+from ahasd.models.energy.activity import Activity
+from ahasd.models.energy.passes import NpuActivity
 from ahasd.models.first_order.dram import Streams, ceil_div
 from ahasd.models.language import Gemv, LanguageModel
 from ahasd.models.platform.params import Platform
@@ -23,6 +25,11 @@ class NpuPass:
         self._model = model
         self._ranks = ranks
         self._weights: dict[int, int] = {}
+        self._activity = NpuActivity(platform, model)
+
+    def activity(self, kv_len: int, tokens: int, outputs: int) -> Activity:
+        """Events of that pass."""
+        return self._activity.of(kv_len, tokens, outputs)
 
     def pass_ps(self, kv_len: int, tokens: int, outputs: int) -> int:
         """Feed ``tokens`` up to ``kv_len`` KV entries; the LM head runs for the last ``outputs`` of them."""

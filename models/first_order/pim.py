@@ -6,16 +6,14 @@ many KV heads as units, else by positions. Formulas: docs/first-order-timing.md.
 
 from __future__ import annotations
 
+from ahasd.models.energy.activity import Activity
+from ahasd.models.energy.passes import PimActivity
 from ahasd.models.first_order.dram import Streams, ceil_div
 from ahasd.models.language import Gemv, LanguageModel
+from ahasd.models.operators import PARTIAL_BYTES, PASSES, merged_vectors
 from ahasd.models.platform.params import Platform
 
-__all__ = ["PARTIAL_BYTES", "PASSES", "PimPass"]
-
-PASSES = {"norm": 2, "softmax": 2, "logits": 2, "rope": 1, "residual": 1, "activation": 1}
-"""Passes of the attention unit over an operator's elements."""
-PARTIAL_BYTES = 8
-"""Partial results of one vector on one rank: maximum, two sums, index, 16 bits each."""
+__all__ = ["PimPass"]
 
 
 class PimPass:
@@ -30,6 +28,11 @@ class PimPass:
         self._units = ranks * platform.pim.units_per_rank
         self._by_heads = model.kv_heads >= self._units
         self._weights: dict[tuple[int, int], int] = {}
+        self._activity = PimActivity(platform, model, ranks, aau=aau)
+
+    def activity(self, kv_len: int, tokens: int, outputs: int) -> Activity:
+        """Events of that pass."""
+        return self._activity.of(kv_len, tokens, outputs)
 
     def pass_ps(self, kv_len: int, tokens: int, outputs: int) -> int:
         """Feed ``tokens`` up to ``kv_len`` KV entries; the LM head runs for the last ``outputs`` of them."""
@@ -88,9 +91,7 @@ class PimPass:
         aau = self._platform.aau
         share = ceil_div(tokens * elements, self._ranks)
         ps = (PASSES[name] * ceil_div(share, aau.lanes) + aau.pipeline) * aau.clock_ps
-        vectors = {"norm": tokens, "logits": tokens, "softmax": tokens * self._model.heads}.get(name, 0)
-        if name == "softmax" and self._by_heads:
-            vectors = 0
+        vectors = merged_vectors(name, tokens, self._model.heads, self._by_heads)
         if vectors:
             size = vectors * PARTIAL_BYTES
             ps += self._gather(size) + self._broadcast(size)

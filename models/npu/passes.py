@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ahasd.models.energy.activity import Activity
+from ahasd.models.energy.passes import NpuActivity
 from ahasd.models.first_order.dram import ceil_div
 from ahasd.models.language import Gemv, LanguageModel, Nonlinear
 from ahasd.models.npu.array import SystolicArray
@@ -53,6 +55,11 @@ class NpuPasses:
         self._steps = layer_steps(model)
         self._layers: dict[int, list[tuple[list[Run] | int, bool]]] = {}
         self._gemms: dict[tuple[Gemv, int], list[Run]] = {}
+        self._activity = NpuActivity(platform, model)
+
+    def activity(self, kv_len: int, tokens: int, outputs: int) -> Activity:
+        """Events of that pass."""
+        return self._activity.of(kv_len, tokens, outputs)
 
     def pass_ps(self, kv_len: int, tokens: int, outputs: int) -> int:
         """Feed ``tokens`` up to ``kv_len`` KV entries; the LM head runs for the last ``outputs`` of them."""
