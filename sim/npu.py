@@ -11,6 +11,7 @@ from ahasd.models.control.events import Feedback, Verify
 from ahasd.models.cost import CostModel
 from ahasd.sim.caches import TargetCache, TrueText
 from ahasd.sim.jobs import TargetRanks
+from ahasd.sim.meter import Meter
 from ahasd.sim.ports import Controller, ModelError, Output
 from ahasd.sim.spans import Span
 
@@ -32,6 +33,7 @@ class Npu:
     ) -> None:
         self.env = env
         self.spans: list[Span] = []
+        self.meter = Meter()
         self.judged: Output[tuple[int, int, int]] = Output()
         """(issued, accepted, position of the first), as soon as the controller has taken the verdict."""
         self._costs = costs
@@ -59,7 +61,11 @@ class Npu:
         self.spans.append(span)
         kv_len = request.position + len(request.tokens)
         job = self._ranks.verify(self._costs.verify_ps(kv_len, len(request.tokens)))
+        self.meter.begin(
+            self._costs.verify_activity, kv_len, len(request.tokens), lambda: job.progress, job.total
+        )
         yield job.done
+        self.meter.end()
         self._ranks.release(job)
         first = request.position + 1 - self._text.context
         accepted = self._text.judge(first, drafts)

@@ -13,7 +13,8 @@ from ahasd.models.policies import Cutter, Features
 from ahasd.models.rollout import DraftToken, quantise_entropy
 from ahasd.sim.caches import TargetCache, TrueText
 from ahasd.sim.drafter import Drafter
-from ahasd.sim.jobs import TargetRanks
+from ahasd.sim.jobs import Job, TargetRanks
+from ahasd.sim.meter import Meter
 from ahasd.sim.ports import Controller, ModelError
 from ahasd.sim.spans import Span
 
@@ -42,6 +43,7 @@ class Pim:
     ) -> None:
         self.env = env
         self.spans: list[Span] = []
+        self.meter = Meter()
         self.drafted = 0
         """Tokens that the draft model has made."""
         self.wasted = 0
@@ -124,13 +126,22 @@ class Pim:
             while not cutter.done:
                 drafter = self._drafter
                 kv_len = drafter.rows + drafter.feeding
-                yield self.env.timeout(self._costs.draft_ps(kv_len, drafter.feeding))
+                yield self._pass(kv_len, drafter.feeding)
+                self.meter.end()
                 token = drafter.next()
                 self.drafted += 1
                 self.spans[-1].tokens += 1
                 self._send(cutter.push(token, Features(token.entropy, token.top1, token.accept_pred)))
         except simpy.Interrupt:
+            self.meter.end()
             yield from self._stop()
+
+    def _pass(self, kv_len: int, tokens: int) -> simpy.Event:
+        """A pass of the draft model begins; fires when it is complete."""
+        begin, length = int(self.env.now), self._costs.draft_ps(kv_len, tokens)
+        activity = self._costs.draft_activity
+        self.meter.begin(activity, kv_len, tokens, lambda: int(self.env.now) - begin, length)
+        return self.env.timeout(length)
 
     def _send(self, ready: list[tuple[DraftToken, bool]]) -> None:
         for token, last in ready:
@@ -138,6 +149,10 @@ class Pim:
             sent = self._controller.token.send(Token(token.id, entropy, last))
             if last:
                 self._end_with(sent)
+
+    def _metered(self, kv_len: int, tokens: int, job: Job) -> None:
+        activity = self._costs.preverify_activity
+        self.meter.begin(activity, kv_len, tokens, lambda: job.progress, job.total)
 
     def _preverify(self, request: Preverify) -> Generator[simpy.Event, Any, None]:
         span = self.spans[-1]
@@ -148,10 +163,13 @@ class Pim:
             self._cache.keep(request.position)
             kv_len = request.position + len(request.tokens)
             job = self._ranks.preverify(self._costs.preverify_ps(kv_len, len(request.tokens)))
+            self._metered(kv_len, len(request.tokens), job)
             yield job.done
+            self.meter.end()
             self._ranks.release(job)
         except simpy.Interrupt:
             if job is not None:
+                self.meter.end()
                 self._ranks.release(job)
             yield from self._stop()
             return

@@ -8,6 +8,7 @@ import pytest
 import simpy
 
 from ahasd.models.control.events import Aborted, Draft, Event, Preverified, Preverify, Token
+from ahasd.models.energy import Activity
 from ahasd.models.policies import Cutter, Features, Policy, Verdict
 from ahasd.models.rollout import DraftRollout, DraftToken
 from ahasd.models.traces import load_trace
@@ -39,6 +40,18 @@ class FlatCosts:
 
     def switch_ps(self) -> int:
         return SWITCH_PS
+
+    def draft_activity(self, kv_len: int, tokens: int) -> Activity:
+        return Activity(pim_bytes=1000 * tokens)
+
+    def preverify_activity(self, kv_len: int, tokens: int) -> Activity:
+        return Activity(pim_macs=1000 * tokens)
+
+    def verify_activity(self, kv_len: int, tokens: int) -> Activity:
+        return Activity()
+
+    def prefill_activity(self, prompt_tokens: int) -> Activity:
+        return Activity()
 
 
 class Slot:
