@@ -32,7 +32,7 @@ class UcbSpec(BanditSpec[UcbParams]):
 
     def begin_sequence(self) -> None:
         super().begin_sequence()
-        self._means = Means(self.arms)
+        self.means = Means(self.arms)
 
     def bonus(self, pulls: int, t: int) -> float:
         """Tokens: cr_i = L/2 sqrt((1 + n) / n^2 (1 + 2 ln(K t^2 sqrt(1 + n) / delta)))."""
@@ -41,14 +41,14 @@ class UcbSpec(BanditSpec[UcbParams]):
         return params.bonus_scale * self.arms / 2 * math.sqrt((1 + pulls) / pulls**2 * (1 + 2 * log))
 
     def pull(self) -> Pull:
-        arm = self._means.unknown()
+        arm = self.means.unknown()
         if arm is None:
-            arm = self._means.best([self.bonus(n, self.t) for n in self._means.pulls])
+            arm = self.means.best([self.bonus(n, self.t) for n in self.means.pulls])
         return Pull(arm, 1.0)
 
     def learn(self, pull: Pull, emitted: int, now: int | None) -> None:
         # Of merged batches more may be emitted than the bonus is scaled for.
-        self._means.add(pull.arm, min(emitted, self.arms + 1))
+        self.means.add(pull.arm, min(emitted, self.arms + 1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,17 +74,17 @@ class CodeSpec(BanditSpec[CodeParams]):
 
     def begin_sequence(self) -> None:
         super().begin_sequence()
-        self._means = Means(self.arms)
+        self.means = Means(self.arms)
         self._since = 0
 
     def pull(self) -> Pull:
         if self.t <= self._params.warm_up:
             return Pull((self.t - 1) % self.arms, 1.0)
-        arm = self._means.unknown()
+        arm = self.means.unknown()
         if arm is None:
-            rounds = sum(self._means.pulls)
+            rounds = sum(self.means.pulls)
             bonus = math.sqrt(self._params.bonus * math.log(self.t) / rounds)
-            arm = self._means.best([bonus] * self.arms)
+            arm = self.means.best([bonus] * self.arms)
         return Pull(arm, 1.0)
 
     def learn(self, pull: Pull, emitted: int, now: int | None) -> None:
@@ -92,5 +92,5 @@ class CodeSpec(BanditSpec[CodeParams]):
             raise RuntimeError(
                 f"{self.name}: round from {self._since} to {now} ps, expected a time that passes"
             )
-        self._means.add(pull.arm, emitted * 1e12 / (now - self._since))
+        self.means.add(pull.arm, emitted * 1e12 / (now - self._since))
         self._since = now
