@@ -39,9 +39,8 @@ class Activity:
     hbm_pim_bytes: int = 0
     """Read from or written to a bank of an HBM-PIM stack by its PIM unit."""
     gpu_ps: int = 0
-    """Time that a discrete GPU works, ps; two of them for a time t: 2 t. Its memory is in its power."""
-    mobile_gpu_ps: int = 0
-    """Time that a phone's GPU works, ps. Its traffic is in ``bus_bytes``."""
+    """Time that a GPU works, ps; two of them for a time t: 2 t. The power of a discrete one has its memory
+    in it; a phone's reads over the bus."""
     gpu_bytes: int = 0
     """Read from or written to a GPU's own memory; for reports, its energy is in the GPU's power."""
 

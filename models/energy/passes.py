@@ -72,9 +72,12 @@ class PimActivity:
         model, pim = self._model, self._platform.pim
         inputs = tokens * (model.attention_width + 2 * model.kv_width) * pim.input_bytes
         results = tokens * model.attention_width * pim.result_bytes
+        rows = 2 * tokens * self._rows(model.kv_width, self._units if self._by_heads else 1)
         return Activity(
             bus_bytes=self._broadcast(inputs) + results * (1 if self._by_heads else self._ranks),
             pim_bytes=2 * tokens * model.kv_width,
+            row_activations=rows,
+            pim_activations=rows,
         )
 
     def _context(self, kv_len: int, tokens: int) -> Activity:

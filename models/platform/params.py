@@ -1,4 +1,4 @@
-"""Parameters of a platform: memory, PIM, attention unit, NPU, links. Defaults are the ``ahasd`` preset.
+"""Parameters of a platform: memory, PIM, attention unit, NPU, links, energy. Defaults: the ``ahasd`` preset.
 
 Clock counts of the memory are in tCK. Sources: [AH] arXiv 2604.25326, platform table; [JESD] JESD209-5B,
 LPDDR5; (U) engineering judgement.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ahasd.models.energy.coefficients import Coefficients
 from ahasd.models.errors import ConfigError
 from ahasd.models.settings import check, param
 
@@ -190,6 +191,7 @@ class Platform:
     aau: Aau = field(default_factory=Aau)
     npu: Npu = field(default_factory=Npu)
     link: Link = field(default_factory=Link)
+    energy: Coefficients = field(default_factory=Coefficients)
 
     def __post_init__(self) -> None:
         check(self)
