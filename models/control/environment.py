@@ -27,27 +27,26 @@ from ahasd.models.control.events import (
     Token,
     Verify,
 )
-from ahasd.models.control.params import ControlConfig
+from ahasd.models.control.params import ControlConfig, UnitParams
 from ahasd.models.replay import Replay, ReplayUnit, Step
 
 __all__ = ["ContractError", "Environment", "Habits", "random_config"]
 
 TIMEBASE = 1 << 32
-TOKENS = 1 << 18
-SEQUENCE_LIMIT = 32000
 MOST = {"max_draft": 16, "verify_max": 32, "preverify_max": 8}
 LONG = ((1 << 24) - 2, (1 << 24) - 1, 1 << 24, (1 << 24) + 1, 1 << 25, 3 << 30, TIMEBASE - 1)
 """Durations, in ticks, at which something saturates or wraps around."""
-CACHE_CHECKED = 160
-"""Entries of the draft model's KV cache that are compared: more than the queue holds."""
+CACHE_BEYOND = 32
+"""Entries of the draft model's KV cache that are compared, beyond as many as the queue holds."""
 
 
 class ContractError(RuntimeError):
     """The unit decided something that it must not, whatever its predictor says."""
 
 
-def random_config(rng: Random) -> ControlConfig:
+def random_config(rng: Random, params: UnitParams | None = None) -> ControlConfig:
     """Any legal configuration; small limits and small and extreme presets are likelier than others."""
+    tokens = 1 << (params or UnitParams()).token_bits
 
     def limit(key: str) -> int:
         most = MOST[key]
@@ -65,7 +64,7 @@ def random_config(rng: Random) -> ControlConfig:
         verify_max=limit("verify_max"),
         preverify_max=limit("preverify_max"),
         context=rng.choice((1, 2, rng.randint(1, 2000), rng.randint(1, 32767), 32767)),
-        prompt_token=rng.randrange(TOKENS),
+        prompt_token=rng.randrange(tokens),
         npu_preset=preset(),
         draft_preset=preset(),
         preverify_preset=preset(),
@@ -104,8 +103,9 @@ class Habits:
     """A duration is one of :data:`LONG`."""
 
     @classmethod
-    def random(cls, rng: Random) -> Habits:
+    def random(cls, rng: Random, params: UnitParams | None = None) -> Habits:
         """Habits of any kind."""
+        tokens = 1 << (params or UnitParams()).token_bits
 
         def often(*more: float) -> float:
             return rng.choice((0.05, 0.5, 0.95, rng.random(), *more))
@@ -116,7 +116,7 @@ class Habits:
             token_ticks=rng.choice((0.0, 2 ** rng.uniform(0, 7), verify_ticks * rng.uniform(0, 0.1))),
             verify_ticks=verify_ticks,
             preverify_ticks=rng.choice((0.0, 2 ** rng.uniform(0, 12), verify_ticks * rng.uniform(0.02, 0.5))),
-            vocabulary=rng.choice((2, 5, TOKENS, TOKENS)),
+            vocabulary=rng.choice((2, 5, tokens, tokens)),
             entropy=(low, min(255, low + rng.choice((0, 20, 20, 255)))),
             last=rng.choice((0.0, 0.1, 0.3, 0.7)),
             accept=often(0.8),
@@ -140,13 +140,22 @@ class Environment:
         Random if not given.
     habits : Habits, optional
         Random if not given.
+    params : UnitParams, optional
+        Sizes of the unit: token ids fit, a sequence ends in time.
     """
 
-    def __init__(self, seed: int, config: ControlConfig | None = None, habits: Habits | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        config: ControlConfig | None = None,
+        habits: Habits | None = None,
+        params: UnitParams | None = None,
+    ) -> None:
         rng = Random(seed)
         self.seed = seed
-        self.config = config or random_config(rng)
-        self.habits = habits or Habits.random(rng)
+        self.params = params or UnitParams()
+        self.config = config or random_config(rng, self.params)
+        self.habits = habits or Habits.random(rng, self.params)
 
     def run(self, unit: ReplayUnit, events: int = 700) -> Replay:
         """Drive ``unit`` through a start and ``events`` events, fewer if the sequence is full.
@@ -160,7 +169,7 @@ class Environment:
         VectorError
             If it finds that the environment does, which also is the unit's error.
         """
-        platform = _Platform(Random(f"{self.seed} events"), self.config, self.habits)
+        platform = _Platform(Random(f"{self.seed} events"), self.config, self.habits, self.params)
         at = platform.time % TIMEBASE
         decisions = unit.start(self.config, at)
         steps = [Step(at, None, decisions)]
@@ -171,7 +180,7 @@ class Environment:
             decisions = unit.step(event, at)
             steps.append(Step(at, event, decisions))
             platform.receive(decisions)
-            if platform.head >= SEQUENCE_LIMIT:
+            if platform.head >= self.params.sequence_limit:
                 break
         return Replay(self.config, steps, unit.counters())
 
@@ -179,8 +188,10 @@ class Environment:
 class _Platform:
     """PIM, NPU and what they know of the sequence. Time is in ticks and does not wrap."""
 
-    def __init__(self, rng: Random, config: ControlConfig, habits: Habits) -> None:
+    def __init__(self, rng: Random, config: ControlConfig, habits: Habits, params: UnitParams) -> None:
         self.rng, self.config, self.habits = rng, config, habits
+        self.tokens = 1 << params.token_bits
+        self.cache_checked = params.queue_depth + CACHE_BEYOND
         self.random = rng.random
         self.time = rng.choice((0, rng.randrange(TIMEBASE), TIMEBASE - 1 - rng.randrange(1 << 12)))
         # The sequence: the token at position p is sequence[p + 1].
@@ -214,7 +225,7 @@ class _Platform:
         return int(self.random() * self.habits.vocabulary)
 
     def _other_token(self, token: int) -> int:
-        return (token + 1 + int(self.random() * (self.habits.vocabulary - 1))) % TOKENS
+        return (token + 1 + int(self.random() * (self.habits.vocabulary - 1))) % self.tokens
 
     def _run_of(self, probability: float, most: int) -> int:
         """Successes before the first failure."""
@@ -366,7 +377,7 @@ class _Platform:
         self.cache += request.tokens
         self._require(
             len(self.cache) == len(self.sequence)
-            and self.cache[-CACHE_CHECKED:] == self.sequence[-CACHE_CHECKED:],
+            and self.cache[-self.cache_checked :] == self.sequence[-self.cache_checked :],
             "draft: the KV cache does not hold the sequence",
         )
         self.task = request

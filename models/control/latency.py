@@ -18,10 +18,10 @@ __all__ = ["ACCEPT_CYCLES", "Timing", "latency"]
 ACCEPT_CYCLES = 1
 """Cycles from the edge at which a free unit sees a waiting input to the edge at which it takes it."""
 
+PHT_ROW = 8
+"""Counters of the pattern history table that ``clear`` sets in a cycle."""
 CHECK = 1
 """Protocol check; a token is appended."""
-AVERAGE = 3
-"""Serial division of the entropy sum: one cycle a bucket bit."""
 LOOKUP = 2
 """Predictor: index register, table row register; the answer is there in the cycle after."""
 READ = 3
@@ -34,10 +34,11 @@ VERIFY = 2
 """Verify decision: distance, cap."""
 BEAT = 2
 """Cycles a token of a request: both requests and commits share the ring's one read port."""
-RECORD = 35
-"""From the check to the end of a division: duration, load, 32 steps, write."""
-TIMER = 49
-"""Pre-verify timer: mean, 32 multiplication steps, two subtractions, eight fitting steps."""
+RECORD_OVERHEAD = 3
+"""From the check to the end of a division, beside its steps (one a bit): duration, load, write."""
+TIMER_OVERHEAD = 5
+"""Pre-verify timer, beside the sum of a table (a cycle an entry), the multiplication (one a bit) and the fit
+(one a token): first read, start of the multiplication, its product, two subtractions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,9 @@ def latency(work: Work, params: UnitParams | None = None) -> Timing:
     params : UnitParams, optional
     """
     params = params or UnitParams()
+    load = 3 * params.cycle_entries  # presets into the cycle tables
     if work.kind == "clear":
-        return Timing(free=CHECK + params.pht_entries // 8 + 3)
+        return Timing(free=CHECK + max(params.pht_entries // PHT_ROW, load) + 3)
     if not work.decides:
         return Timing(free=CHECK + 1)
     if work.kind == "stop":
@@ -77,9 +79,9 @@ def latency(work: Work, params: UnitParams | None = None) -> Timing:
     committed = abort = None
     decide = CHECK + 1  # the cycle in which the verify decision begins
     if work.kind == "start" and work.presets_loaded:
-        decide += 3 * params.cycle_entries + 1
+        decide += load + 1
     elif work.kind == "token":
-        decide += AVERAGE + LOOKUP + 1
+        decide += params.bucket_bits + LOOKUP + 1  # serial division of the entropy sum: a cycle a bit
     elif work.kind == "feedback":
         committed = CHECK + READ + work.committed
         decide = committed + 1 + RETIRE * work.retired + 1
@@ -93,13 +95,14 @@ def latency(work: Work, params: UnitParams | None = None) -> Timing:
 
     verify_offered = decide + VERIFY if work.verify_tokens else None
     task_cycle = decide + VERIFY
-    recorded = CHECK + RECORD if work.recorded else 0
+    recorded = CHECK + RECORD_OVERHEAD + params.ratio_bits if work.recorded else 0
     if work.path in (TaskPath.NONE, TaskPath.DIRECT):
         done = task_cycle + 1
     else:
         done = task_cycle + LOOKUP + 1
         if work.path is TaskPath.TIMER:
-            done = max(done, recorded) + TIMER + 1
+            timer = TIMER_OVERHEAD + params.cycle_entries + params.ratio_bits + params.preverify_max
+            done = max(done, recorded) + timer + 1
     task_offered = done if work.task_tokens else None
 
     # Requests alternate on the read port; the verify request goes first where they would meet.

@@ -20,26 +20,26 @@ class UnitParams:
     Raises
     ------
     ConfigError
-        If the ring could overflow (depth < 8 x max_draft) or a size is not what the encodings need.
+        If the ring could overflow or a size is not what the encodings need.
     """
 
     queue_depth: int = 128
-    """Tokens in the ring, a power of two, at least 8 x ``max_draft``."""
+    """Tokens in the ring, a power of two, at least ``max_draft`` for each closed batch and an open one."""
     token_bits: int = 18
     entropy_bits: int = 8
     """Bits of a token's entropy, in 1/256 of H_max."""
-    batches: int = 7
-    """Closed batches at most; LLR counts them."""
     max_draft: int = 16
     """Largest legal ``ControlConfig.max_draft``."""
     verify_max: int = 32
     preverify_max: int = 8
     bucket_bits: int = 3
+    """Bits of a batch's mean entropy; two of them index the PHT."""
     history: int = 8
-    """Length of LEHT and LCEHT."""
+    """Length of LEHT and LCEHT, a power of two."""
     llr_bits: int = 3
+    """Bits of LLR, which counts closed batches; it also indexes the PHT."""
     cycle_entries: int = 4
-    """Entries of NVCT, PDCT and PVCT each."""
+    """Entries of NVCT, PDCT and PVCT each, a power of two."""
     ratio_bits: int = 32
     """Cycle-table entry, UQ24.8 ticks per unit of length."""
     duration_bits: int = 24
@@ -50,16 +50,34 @@ class UnitParams:
     sequence_limit: int = 32000
     """Committed tokens after which the status bit asks software for a new sequence."""
 
+    RANGES: ClassVar[dict[str, tuple[int, int]]] = {
+        "bucket_bits": (1, 4),
+        "history": (2, 32),
+        "llr_bits": (2, 4),
+        "cycle_entries": (1, 8),
+        "queue_depth": (64, 512),
+        "token_bits": (12, 18),
+    }
+    """The sizes that a user may choose, within what golden model and RTL are tested for."""
+
     def __post_init__(self) -> None:
-        if self.queue_depth & (self.queue_depth - 1) or self.queue_depth < 8 * self.max_draft:
+        for key in ("queue_depth", "history", "cycle_entries"):
+            size = getattr(self, key)
+            if size < 1 or size & (size - 1):
+                raise ConfigError(f"{key}: {size} must be a power of two")
+        if self.history < 2:
+            raise ConfigError(f"history: {self.history} must be at least 2, an older and a newer half")
+        least = (self.batches + 1) * self.max_draft
+        if self.queue_depth < least:
             raise ConfigError(
-                f"queue_depth: {self.queue_depth} must be a power of two of at least "
-                f"8 x max_draft = {8 * self.max_draft}"
+                f"queue_depth: {self.queue_depth} must be at least 2^llr_bits x max_draft = {least}, "
+                "or the ring could overflow"
             )
-        if self.batches != (1 << self.llr_bits) - 1:
-            raise ConfigError(f"batches: {self.batches} must be 2^llr_bits - 1 = {(1 << self.llr_bits) - 1}")
-        if self.history < 2 or self.history & (self.history - 1):
-            raise ConfigError(f"history: {self.history} must be a power of two of at least 2")
+
+    @property
+    def batches(self) -> int:
+        """Closed batches at most; LLR counts them."""
+        return (1 << self.llr_bits) - 1
 
     @property
     def index_bits(self) -> int:

@@ -332,9 +332,10 @@ def test_configuration_out_of_range(key: str, value: object, text: str) -> None:
 @pytest.mark.parametrize(
     ("sizes", "text"),
     [
-        ({"queue_depth": 64}, "queue_depth: 64 must be a power of two of at least 8 x max_draft = 128"),
+        ({"queue_depth": 64}, r"queue_depth: 64 must be at least 2\^llr_bits x max_draft = 128"),
         ({"queue_depth": 130}, "power of two"),
-        ({"batches": 8}, "batches"),
+        ({"llr_bits": 4}, "queue_depth: 128 must be at least .* = 256"),
+        ({"cycle_entries": 3}, "cycle_entries: 3 must be a power of two"),
         ({"history": 6}, "history"),
         ({"history": 1}, "history"),
     ],
