@@ -60,10 +60,8 @@ class Meter:
     @property
     def total(self) -> Activity:
         """Everything until now."""
-        total = self._parts + self._part()
-        for (activity, kv_len, tokens), count in self._whole.items():
-            total += activity(kv_len, tokens).times(count)
-        return total
+        whole = ((activity(kv_len, tokens), n) for (activity, kv_len, tokens), n in self._whole.items())
+        return Activity.total(whole) + self._parts + self._part()
 
     def _part(self) -> Activity:
         """Of the pass that runs."""

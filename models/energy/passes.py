@@ -36,7 +36,7 @@ class PimActivity:
         key = (tokens, outputs)
         if key not in self._fixed:
             self._fixed[key] = self._without_context(tokens, outputs)
-        return self._fixed[key] + self._context(kv_len, tokens).times(self._model.layers)
+        return self._fixed[key] + self._context(kv_len, tokens)
 
     def _without_context(self, tokens: int, outputs: int) -> Activity:
         """All but the reading of the KV cache and the softmax."""
@@ -81,17 +81,17 @@ class PimActivity:
         )
 
     def _context(self, kv_len: int, tokens: int) -> Activity:
-        """Keys and values of a layer, each read once; the softmax over their products."""
-        model = self._model
-        rows = 2 * self._rows(kv_len * model.kv_width, self._units)
+        """Keys and values of all layers, each read once; the softmax over their products."""
+        model, layers = self._model, self._model.layers
+        rows = 2 * layers * self._rows(kv_len * model.kv_width, self._units)
         softmax = model.softmax(kv_len)
         cache = Activity(
-            pim_bytes=2 * kv_len * model.kv_width,
+            pim_bytes=2 * layers * kv_len * model.kv_width,
             row_activations=rows,
             pim_activations=rows,
-            pim_macs=2 * tokens * kv_len * model.attention_width,
+            pim_macs=2 * layers * tokens * kv_len * model.attention_width,
         )
-        return cache + self._operator(softmax.name, tokens, softmax.elements, softmax.results)
+        return cache + self._operator(softmax.name, layers * tokens, softmax.elements, softmax.results)
 
     def _operator(self, name: str, tokens: int, elements: int, results: int) -> Activity:
         if not self._aau:
@@ -127,12 +127,7 @@ class NpuActivity:
         key = (tokens, outputs)
         if key not in self._fixed:
             self._fixed[key] = self._without_context(tokens, outputs)
-        model = self._model
-        macs = 2 * tokens * kv_len * model.attention_width
-        layer = self._streamed(2 * kv_len * model.kv_width, macs) + self._vector(
-            tokens * model.softmax(kv_len).elements
-        )
-        return self._fixed[key] + layer.times(model.layers)
+        return self._fixed[key] + self._context(kv_len, tokens)
 
     def sweeps(self, tokens: int, inp: int) -> int:
         """How often weights are read: inputs stay in half the scratchpad, by whole array heights."""
@@ -150,6 +145,18 @@ class NpuActivity:
         if outputs:
             total += self._gemm(model.head, outputs) + self._vector(outputs * (model.hidden + model.vocab))
         return total
+
+    def _context(self, kv_len: int, tokens: int) -> Activity:
+        """Keys and values of all layers, each read or written once; the softmax over their products."""
+        model, layers = self._model, self._model.layers
+        size = 2 * kv_len * model.kv_width
+        return Activity(
+            bus_bytes=layers * size,
+            row_activations=layers * ceil_div(size, self._row_bytes),
+            npu_macs=2 * layers * tokens * kv_len * model.attention_width,
+            scratchpad_bytes=2 * layers * size,
+            vector_elements=layers * tokens * model.softmax(kv_len).elements,
+        )
 
     def _gemm(self, gemv: Gemv, tokens: int) -> Activity:
         """Activations that do not fit into half the scratchpad go over the bus too."""
