@@ -8,7 +8,20 @@ from typing import Annotated
 
 import typer
 
-from ahasd.cli import area, compare, formal, gates, hardware, kernel, platforms, replay, run, traces, validate
+from ahasd.cli import (
+    area,
+    compare,
+    formal,
+    gates,
+    hardware,
+    kernel,
+    platforms,
+    replay,
+    reproduce,
+    run,
+    traces,
+    validate,
+)
 from ahasd.models.errors import AhasdError
 
 __all__ = ["app", "main"]
@@ -23,6 +36,7 @@ app = typer.Typer(
 )
 app.command("run", epilog=run.EXAMPLE)(run.run)
 app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
+app.command("reproduce", epilog=reproduce.EXAMPLE)(reproduce.reproduce)
 app.command("replay", epilog=replay.EXAMPLE)(replay.replay)
 app.add_typer(traces.app, name="trace")
 app.add_typer(platforms.app, name="platform")

@@ -1,0 +1,114 @@
+"""The figures, drawn from the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ahasd.sim.reproduce import charts
+from ahasd.sim.reproduce.table import Field, Table
+from ahasd.sim.reproduce.tables import ABLATION
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["figures"]
+
+_BASE = "gpu-only"
+
+
+def figures(tables: Mapping[str, Table]) -> Iterator[tuple[str, str, Figure]]:
+    """Name, title and figure of each; those without a single value are left out."""
+    for table, column, title in (
+        ("throughput", f"over {_BASE}, mean", "Throughput over GPU-only"),
+        ("energy", f"tokens/J over {_BASE}", "Energy efficiency over GPU-only"),
+    ):
+        if (figure := _systems(tables[table], column)) is not None:
+            yield table, title, figure
+    if (figure := _ablation(tables["ablation"])) is not None:
+        yield "ablation", "Ablation, mean over pairs and policies", figure
+    if (figure := _power(tables["power"])) is not None:
+        yield "power", "Power and energy over NPU + LPDDR5", figure
+    if (figure := _share(tables["pim_share"])) is not None:
+        yield "pim_share", "Share of PIM time in synchronous runs", figure
+    yield "area", "Area at 28 nm", _area(tables["area"])
+    for column, name in (("fastest", "map"), ("fastest that drafts", "map_drafting")):
+        if tables["map"].rows:
+            yield name, f"Where each system wins: {column}", _map(tables["map"], column)
+
+
+def _number(field: Field) -> float | None:
+    return float(field) if isinstance(field, int | float) else None
+
+
+def _systems(table: Table, column: str) -> Figure | None:
+    """All systems, in a group for each pair and policy."""
+    values = {
+        (f"{pair}\n{policy}", str(system)): _number(value)
+        for pair, policy, system, value in table.columns("pair", "policy", "system", column)
+    }
+    if not any(values.values()):
+        return None
+    groups = list(dict.fromkeys(group for group, _ in values))
+    systems = list(dict.fromkeys(system for _, system in values))
+    series = [(system, [values[group, system] for group in groups]) for system in systems]
+    return charts.bars(groups, series, unit=f"x {_BASE}", line=1)
+
+
+def _ablation(table: Table) -> Figure | None:
+    columns = ("tokens/s over gpu-only", "tokens/J over gpu-only", "acceptance", "useful")
+    series = []
+    for column in columns:
+        means = []
+        for system in ABLATION:
+            found = [
+                number
+                for name, value in table.columns("system", column)
+                if name == system and (number := _number(value)) is not None
+            ]
+            means.append(sum(found) / len(found) if found else None)
+        series.append((column, means))
+    if not any(value for _, means in series for value in means):
+        return None
+    return charts.bars(ABLATION, series, unit="", line=1)
+
+
+def _power(table: Table) -> Figure | None:
+    columns = [name for name in table.header if name.endswith("over npu-only")]
+    names = [str(name) for (name,) in table.columns("system")]
+    series = [
+        (name, [_number(value) for value in row])
+        for name, row in zip(names, table.columns(*columns), strict=True)
+    ]
+    if not any(value for _, row in series for value in row):
+        return None
+    groups = [name.removesuffix(" over npu-only") for name in columns]
+    return charts.bars(groups, series, unit="x npu-only", line=1)
+
+
+def _share(table: Table) -> Figure | None:
+    rows = table.columns("pair", "policy", "whole run", "round, least", "round, most")
+    groups = [f"{pair}\n{policy}" for pair, policy, *_ in rows]
+    whole = [_number(row[2]) for row in rows]
+    if not any(whole):
+        return None
+    ends = [None if row[3] is None or row[4] is None else (float(row[3]), float(row[4])) for row in rows]
+    return charts.bars(groups, [("PIM time / time", whole)], unit="share; whiskers: rounds", errors=[ends])
+
+
+def _area(table: Table) -> Figure:
+    series = [(name, [_number(value) for (value,) in table.columns(name)]) for name in list(table.header)[1:]]
+    return charts.bars([str(part) for (part,) in table.columns("part")], series, unit="mm2 at 28 nm")
+
+
+def _map(table: Table, column: str) -> Figure:
+    rows = table.columns("PIM over bus", "acceptance", column)
+    ratios = list(dict.fromkeys(row[0] for row in rows))
+    acceptances = list(dict.fromkeys(row[1] for row in rows))
+    found = {(row[0], row[1]): None if row[2] is None else str(row[2]) for row in rows}
+    return charts.winners(
+        [f"{ratio:.2g}" for ratio in ratios],
+        [f"{acceptance:g}" for acceptance in acceptances],
+        [[found[ratio, acceptance] for acceptance in acceptances] for ratio in ratios],
+        labels=("PIM bandwidth / bus bandwidth", "share of first draft tokens that are right"),
+    )
