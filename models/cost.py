@@ -12,30 +12,30 @@ from ahasd.models.energy.activity import Activity
 from ahasd.models.first_order.npu import NpuPass
 from ahasd.models.first_order.pim import PimPass
 from ahasd.models.language import LanguageModel
-from ahasd.models.pass_costs import PassCosts
+from ahasd.models.pass_costs import Pass, PassCosts, Passes
 from ahasd.models.platform import Platform, check_capacity
 
-__all__ = ["CostModel", "FirstOrderCost", "make_cost"]
+__all__ = ["CostModel", "FirstOrderCost", "FirstOrderPasses", "make_cost", "make_passes"]
 
 
 class CostModel(Protocol):
-    """Times and events of all work where the PIM drafts and the NPU verifies. Pure and deterministic."""
+    """Times and events of all work of a system, whatever its devices. Pure and deterministic."""
 
     @property
     def layers(self) -> int:
         """Layers of the target model: a pass may give way between them."""
 
     def draft_ps(self, kv_len: int, tokens: int) -> int:
-        """The draft model on its ranks feeds ``tokens`` and says one."""
+        """The draft model feeds ``tokens`` and says one."""
 
     def preverify_ps(self, kv_len: int, tokens: int) -> int:
-        """The target model on its ranks feeds ``tokens`` and says what follows each."""
+        """The target model on its ranks, in PIM mode, feeds ``tokens`` and says what follows each."""
 
     def verify_ps(self, kv_len: int, tokens: int) -> int:
-        """The target model on the NPU feeds ``tokens`` and says what follows each."""
+        """The target model, where it verifies, feeds ``tokens`` and says what follows each."""
 
     def prefill_ps(self, prompt_tokens: int) -> int:
-        """Both models take in a prompt on the NPU, the target model first, and say nothing."""
+        """The models take in a prompt, the target model first, and say nothing."""
 
     def draft_activity(self, kv_len: int, tokens: int) -> Activity:
         """What ``draft_ps`` goes into, in events that have an energy each."""
@@ -53,8 +53,21 @@ class CostModel(Protocol):
         """The ranks of one model are gated off, those of the other on."""
 
 
+class FirstOrderPasses:
+    """Closed formulas (docs/first-order-timing.md). See :class:`ahasd.models.pass_costs.Passes`."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    def npu(self, model: LanguageModel, ranks: int) -> Pass:
+        return NpuPass(self._platform, model, ranks)
+
+    def pim(self, model: LanguageModel, ranks: int, *, aau: bool) -> Pass:
+        return PimPass(self._platform, model, ranks, aau=aau)
+
+
 class FirstOrderCost(PassCosts):
-    """Closed formulas (docs/first-order-timing.md); no result is computed twice.
+    """Draft and pre-verify on the PIM, verify on the NPU, by closed formulas; nothing is computed twice.
 
     Raises
     ------
@@ -67,20 +80,31 @@ class FirstOrderCost(PassCosts):
     ) -> None:
         check_capacity(platform, draft, target)
         draft_ranks, target_ranks = platform.pim.draft_ranks, platform.target_ranks
+        passes = FirstOrderPasses(platform)
+        verify = passes.npu(target, target_ranks)
         super().__init__(
             platform,
             target.layers,
-            PimPass(platform, draft, draft_ranks, aau=aau),
-            PimPass(platform, target, target_ranks, aau=aau),
-            NpuPass(platform, target, target_ranks),
-            NpuPass(platform, draft, draft_ranks),
+            draft=passes.pim(draft, draft_ranks, aau=aau),
+            preverify=passes.pim(target, target_ranks, aau=aau),
+            verify=verify,
+            prefill=(verify, passes.npu(draft, draft_ranks)),
         )
 
 
 def make_cost(platform: Platform, draft: LanguageModel, target: LanguageModel, aau: bool = True) -> CostModel:
-    """The cost model that ``platform.timing`` names."""
+    """Draft and pre-verify on the PIM, verify on the NPU, by the timing that ``platform.timing`` names."""
     if platform.timing == "commands":
         from ahasd.models.command_cost import CommandCost
 
         return CommandCost(platform, draft, target, aau)
     return FirstOrderCost(platform, draft, target, aau)
+
+
+def make_passes(platform: Platform) -> Passes:
+    """Passes of any model on any ranks, by the timing that ``platform.timing`` names."""
+    if platform.timing == "commands":
+        from ahasd.models.command_cost import CommandPasses
+
+        return CommandPasses(platform)
+    return FirstOrderPasses(platform)

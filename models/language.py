@@ -116,6 +116,11 @@ class LanguageModel:
         """INT8 bytes that the model takes in memory."""
         return self.parameters
 
+    @property
+    def full_bytes(self) -> int:
+        """Weights, and the KV cache at full context."""
+        return self.weight_bytes + self.kv_bytes_per_token * self.max_context
+
     def softmax(self, context: int) -> Nonlinear:
         """The softmax of one layer, for one token that attends to ``context`` positions."""
         return Nonlinear("softmax", self.heads * context, self.heads * context)

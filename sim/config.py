@@ -13,6 +13,7 @@ from ahasd.models.language_files import DEFAULT_PAIR
 from ahasd.models.platform import DEFAULT_PLATFORM
 from ahasd.models.policies import DEFAULT_POLICY
 from ahasd.models.settings import check, param
+from ahasd.models.split.settings import SearchSettings
 from ahasd.models.traces import DEFAULT_TRACE
 from ahasd.sim.systems import DEFAULT_SYSTEM
 
@@ -65,6 +66,8 @@ class SystemSettings:
     """``system.*``: parts of the system that are not the control unit's."""
 
     aau: bool | None = param(None, note="attention unit in each rank; None: as the system says")
+    search: SearchSettings = field(default_factory=SearchSettings)
+    """Of the static split, where a system has one."""
 
     def __post_init__(self) -> None:
         check(self)

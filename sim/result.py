@@ -7,6 +7,7 @@ import operator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ahasd.models.energy import Machine
 from ahasd.models.replay import Replay
 from ahasd.models.traces import Trace
 from ahasd.sim.config import RunConfig
@@ -54,6 +55,8 @@ class Result:
     policy: str
     """Canonical name of the drafting policy."""
     system: str
+    machine: Machine
+    """What the system is made of, for its energy."""
     version: str
     runs: list[TraceResult]
 
@@ -97,7 +100,7 @@ class Result:
             "trace": trace,
             "system": self.system,
             "engine": self._engine(runs, sums),
-            **figures(sums),
+            **figures(sums, self.machine),
             "wall": {"seconds": round(sum(run.seconds for run in runs), 3)},
         }
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ahasd.models.control.params import ControlConfig
-from ahasd.models.cost import CostModel, make_cost
+from ahasd.models.cost import CostModel
+from ahasd.models.energy import Machine
 from ahasd.models.errors import ConfigError
 from ahasd.models.language_files import pair
 from ahasd.models.platform import Platform, load_platform, with_overrides
-from ahasd.models.policies import make_policy
+from ahasd.models.policies import Policy, make_policy
 from ahasd.models.rollout import DraftRollout
 from ahasd.models.settings import by_group, override, rows
 from ahasd.models.traces import Trace, TraceSource, find_traces
@@ -25,10 +26,8 @@ from ahasd.sim.engine import ControlEngine
 from ahasd.sim.engines import check_engine, default_engine, golden_maker, make_engine
 from ahasd.sim.presets import cycle_presets
 from ahasd.sim.result import Result, TraceResult
-from ahasd.sim.systems import SystemSpec, find_system
+from ahasd.sim.systems import Case, SystemSpec, find_system
 from ahasd.sim.systems.assembly import Assembly, Setup
-from ahasd.sim.systems.asynchronous import asynchronous
-from ahasd.sim.systems.lockstep import lockstep
 from ahasd.sim.tally import tally
 
 __all__ = ["Plan", "Progress", "prepare", "simulate"]
@@ -45,6 +44,8 @@ class Plan:
     system: SystemSpec
     platform: Platform
     control: ControlSettings
+    settings: SystemSettings
+    case: Case
     traces: list[TraceSource]
     """All checked once; read again one at a time, so that memory does not grow with their number."""
     first: Trace
@@ -58,6 +59,32 @@ class Plan:
     def tick_ps(self) -> int:
         """Period of the control unit's timebase."""
         return self.control.tick_cycles * self.platform.control_clock_ps
+
+    @property
+    def machine(self) -> Machine:
+        """What the system is made of, for its energy."""
+        return Machine(
+            ranks=self.platform.dram.ranks,
+            row_bits=8 * self.platform.dram.row_bytes,
+            parts=self.system.parts,
+            control_unit=self.system.control_unit,
+            gpus=self.platform.hbm_pim.gpus if "hbm" in self.system.parts else 1,
+            coefficients=self.platform.energy,
+        )
+
+    def make_policy(self) -> Policy:
+        """A new drafting policy: the system's own rule, or the user's choice.
+
+        Raises
+        ------
+        ConfigError
+            If the user's choice does not exist, be it used or not.
+        """
+        own = None if self.system.policy is None else self.system.policy(self.case)
+        if own is not None and own.name == self.config.policy:
+            return own
+        chosen = make_policy(self.config.policy, seed=self.config.seed, **self.changes["policy"])
+        return chosen if own is None else own
 
 
 def prepare(config: RunConfig) -> Plan:
@@ -78,7 +105,6 @@ def prepare(config: RunConfig) -> Plan:
     control = override(ControlSettings(), "control", changes["control"])
     settings = override(SystemSettings(), "system", changes["system"])
     draft, target = pair(config.pair)
-    make_policy(config.policy, seed=config.seed, **changes["policy"])
     traces = find_traces(config.trace)
     first = traces[0].load()
     for source in dict.fromkeys(traces):
@@ -94,17 +120,29 @@ def prepare(config: RunConfig) -> Plan:
                     f"--tokens: {length - config.tokens} of the prompt and {config.tokens} are more than "
                     f"{model.name} takes, {model.max_context}"
                 )
-    return Plan(
+    case = Case(
+        platform=platform,
+        draft=draft,
+        target=target,
+        aau=system.aau if settings.aau is None else settings.aau,
+        search=settings.search,
+        policy=config.policy,
+    )
+    plan = Plan(
         config=config,
         system=system,
         platform=platform,
         control=control,
+        settings=settings,
+        case=case,
         traces=traces,
         first=first,
-        costs=make_cost(platform, draft, target, aau=system.aau if settings.aau is None else settings.aau),
+        costs=system.costs(case),
         engine=engine,
         changes=changes,
     )
+    plan.make_policy()
+    return plan
 
 
 def simulate(
@@ -144,7 +182,7 @@ def simulate(
         if source != plan.traces[max(number - 1, 0)]:
             trace = source.load()
         runs.append(_run(plan, trace, vcd, progress, details))
-    policy = make_policy(plan.config.policy, seed=plan.config.seed, **plan.changes["policy"])
+    policy = plan.make_policy()
     return Result(
         config=plan.config,
         settings={
@@ -152,12 +190,14 @@ def simulate(
             for settings, path in (
                 (plan.platform, "platform"),
                 (plan.control, "control"),
+                (plan.settings, "system"),
                 (policy.params, "policy"),
             )
             for row in rows(settings, path)
         },
         policy=policy.name,
         system=plan.system.name,
+        machine=plan.machine,
         version=version("ahasd"),
         runs=runs,
     )
@@ -172,8 +212,9 @@ def control_config(plan: Plan, trace: Trace) -> ControlConfig:
         "tvc": plan.system.tvc,
         "context": context,
         "prompt_token": trace.prompt_token,
-        **cycle_presets(plan.costs, context, plan.tick_ps),
     }
+    if plan.system.control_unit:
+        values |= cycle_presets(plan.costs, context, plan.tick_ps)
     for key in ControlConfig().to_dict():
         if getattr(given, key) is not None:
             values[key] = getattr(given, key)
@@ -183,18 +224,21 @@ def control_config(plan: Plan, trace: Trace) -> ControlConfig:
 def _run(plan: Plan, trace: Trace, vcd: Path | None, progress: Progress | None, details: bool) -> TraceResult:
     began = time.perf_counter()
     control = control_config(plan, trace)
-    setup = Setup(
-        rollout=DraftRollout(trace),
-        text=TrueText(trace.y.tolist(), control.context, control.prompt_token),
-        costs=plan.costs,
-        policy=make_policy(plan.config.policy, seed=plan.config.seed, **plan.changes["policy"]),
-        control=control,
-        h_max=plan.control.h_max or trace.h_max,
-        contention=plan.platform.contention,
-        tokens=plan.config.tokens,
-    )
     with _engine(plan, vcd) as engine:
-        system = _assemble(plan, setup, engine)
+        setup = Setup(
+            rollout=DraftRollout(trace),
+            text=TrueText(trace.y.tolist(), control.context, control.prompt_token),
+            costs=plan.costs,
+            policy=plan.make_policy(),
+            control=control,
+            h_max=plan.control.h_max or trace.h_max,
+            contention=plan.platform.contention,
+            tokens=plan.config.tokens,
+            engine=engine,
+            golden=golden_maker(plan.control.predictor),
+            clock_ps=plan.platform.control_clock_ps,
+        )
+        system = plan.system.build(setup)
         if progress is not None:
             _announce(system, trace.name, plan.config.tokens, progress)
         system.run()
@@ -204,7 +248,12 @@ def _run(plan: Plan, trace: Trace, vcd: Path | None, progress: Progress | None, 
         name=trace.name,
         h_max=trace.h_max,
         context=control.context,
-        tally=tally(system, plan.costs.prefill_ps(control.context), plan.tick_ps),
+        tally=tally(
+            system,
+            plan.costs.prefill_ps(control.context),
+            plan.costs.prefill_activity(control.context),
+            plan.tick_ps,
+        ),
         engine=report,
         seconds=time.perf_counter() - began,
     )
@@ -224,13 +273,6 @@ def _run(plan: Plan, trace: Trace, vcd: Path | None, progress: Progress | None, 
 def _announce(system: Assembly, name: str, wanted: int, progress: Progress) -> None:
     progress(name, 0, wanted)
     system.controller.commit.connect(lambda _: progress(name, len(system.host.committed), wanted))
-
-
-def _assemble(plan: Plan, setup: Setup, engine: ControlEngine | None) -> Assembly:
-    if engine is None:
-        return lockstep(setup)
-    make = golden_maker(plan.control.predictor)
-    return asynchronous(setup, engine, make, plan.platform.control_clock_ps)
 
 
 @contextlib.contextmanager

@@ -6,13 +6,14 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
+from ahasd.models.energy import Activity, Machine
+from ahasd.sim.devices import Sums
+from ahasd.sim.energy import energy_figures
 from ahasd.sim.observer import Latency, Observer
-from ahasd.sim.spans import Span, overlap, total
+from ahasd.sim.spans import overlap
 from ahasd.sim.systems.assembly import Assembly
 
 __all__ = ["Tally", "figures", "latency_figures", "tally"]
-
-Sums = dict[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,13 +24,19 @@ class Tally:
     tokens: int
     time_ps: int
     ttft_ps: int
+    prefill_ps: int
+    prefill: Activity
+    """What the prompt took."""
+    work: Activity
+    """What decoding took."""
     drafted: int
     committed_drafts: int
     verified: int
     accepted: int
     verifications: int
-    npu: Sums
-    pim: Sums
+    npu: Sums | None
+    pim: Sums | None
+    gpu: Sums | None
     edc: Sums | None = None
     tvc: Sums | None = None
     counters: Sums | None = None
@@ -52,13 +59,16 @@ def _add(a: Any, b: Any) -> Any:
     return a + b
 
 
-def tally(system: Assembly, prefill_ps: int, tick_ps: int) -> Tally:
+def tally(system: Assembly, prefill_ps: int, prefill: Activity, tick_ps: int) -> Tally:
     """The sums of a system that has run."""
     now = int(system.env.now)
+    devices = system.devices(system.pim.spans, system.npu.spans, now)
     observer, pim, npu, host = system.observer, system.pim, system.npu, system.host
     if observer is None:
-        committed_drafts = sum(span.good for span in npu.spans)
-        in_flight = pim.drafted - pim.wasted - sum(span.tokens for span in npu.spans)
+        books = system.scheduler
+        assert books is not None, "without a control unit a host scheduler keeps the books"
+        committed_drafts = books.committed_drafts
+        in_flight = pim.drafted - pim.wasted - books.decided
     else:
         committed_drafts = observer.books.committed_drafts
         taken = observer.counters["tokens"] + observer.counters["stale"]
@@ -67,41 +77,22 @@ def tally(system: Assembly, prefill_ps: int, tick_ps: int) -> Tally:
         tokens=len(host.committed),
         time_ps=now,
         ttft_ps=prefill_ps + (host.first_ps or 0),
+        prefill_ps=prefill_ps,
+        prefill=prefill,
+        work=pim.meter.total + npu.meter.total,
         drafted=pim.drafted - in_flight,
         committed_drafts=committed_drafts,
         verified=sum(span.tokens for span in npu.spans),
         accepted=sum(span.good for span in npu.spans),
         verifications=len(npu.spans),
-        npu=_npu(npu.spans, now),
-        pim=_pim(pim.spans, now),
+        npu=devices.get("npu"),
+        pim=devices.get("pim"),
+        gpu=devices.get("gpu"),
         edc=None if observer is None else _edc(observer),
         tvc=None if observer is None else _tvc(observer, system, tick_ps),
         counters=None if observer is None else observer.counters,
         latency={} if observer is None else observer.latency,
     )
-
-
-def _npu(spans: list[Span], now: int) -> Sums:
-    lengths = sum(span.length(now) for span in spans)
-    work = sum(span.work for span in spans)
-    wasted = sum(span.wasted for span in spans)
-    return {
-        "busy_ps": work - wasted,
-        "idle_ps": now - lengths,
-        "blocked_ps": lengths - work,
-        "wasted_ps": wasted,
-    }
-
-
-def _pim(spans: list[Span], now: int) -> Sums:
-    draft, preverify = total(spans, now, "draft"), total(spans, now, "preverify")
-    aborted = total(spans, now, "draft", True) + total(spans, now, "preverify", True)
-    return {
-        "draft_ps": draft,
-        "preverify_ps": preverify,
-        "aborted_ps": aborted,
-        "idle_ps": now - draft - preverify - aborted,
-    }
 
 
 def _edc(observer: Observer) -> Sums | None:
@@ -145,7 +136,7 @@ def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def figures(sums: Tally) -> dict[str, Any]:
+def figures(sums: Tally, machine: Machine) -> dict[str, Any]:
     """Everything of a run's document that is measured."""
     return {
         "tokens": sums.tokens,
@@ -153,6 +144,7 @@ def figures(sums: Tally) -> dict[str, Any]:
         "time_ps": sums.time_ps,
         "tokens_per_s": _ratio(sums.tokens * 10**12, sums.time_ps),
         "ttft_ps": sums.ttft_ps // sums.runs,
+        "prefill_ps": sums.prefill_ps // sums.runs,
         "drafted": sums.drafted,
         "committed_drafts": sums.committed_drafts,
         "useful": _ratio(sums.committed_drafts, sums.drafted),
@@ -163,10 +155,13 @@ def figures(sums: Tally) -> dict[str, Any]:
         "tokens_per_verification": _ratio(sums.tokens, sums.verifications),
         "npu": sums.npu,
         "pim": sums.pim,
+        "gpu": sums.gpu,
         "edc": None if sums.edc is None else _edc_figures(sums.edc),
         "tvc": None if sums.tvc is None else _tvc_figures(sums.tvc),
         "counters": sums.counters,
-        "energy": None,
+        "energy": energy_figures(
+            machine, sums.work, sums.time_ps, sums.tokens, sums.prefill, sums.prefill_ps
+        ),
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any, NamedTuple
 
+from ahasd.sim.devices import DEVICES
 from ahasd.sim.result import Result, TraceResult
 from ahasd.sim.spans import Span
 
@@ -45,8 +46,10 @@ def rows_of(d: dict[str, Any]) -> list[Row]:
         Row("drafts", "verifications", str(d["verifications"])),
         Row("drafts", "tokens a verification", _number(d["tokens_per_verification"])),
     ]
-    for device in ("npu", "pim"):
-        times: dict[str, int] = d[device]
+    for device in DEVICES:
+        times: dict[str, int] | None = d[device]
+        if times is None:
+            continue
         whole = sum(times.values())
         rows += [
             Row(device.upper(), name.removesuffix("_ps"), f"{_time(ps)} ({_percent(ps / whole)})")
@@ -67,6 +70,7 @@ def rows_of(d: dict[str, Any]) -> list[Row]:
             Row("TVC", "predicted / actual", _number(tvc["predicted_vs_actual"]["ratio"])),
             Row("TVC", "NPU idle caused", _time(tvc["npu_idle_caused_ps"])),
         ]
+    rows += _energy(d["energy"])
     if d["engine"]:
         rows.append(Row("unit", "cycles", f"{d['engine']['cycles']} clocked"))
         for name, cycles in d["engine"]["latency_cycles"].items():
@@ -75,6 +79,29 @@ def rows_of(d: dict[str, Any]) -> list[Row]:
                 rows.append(Row("unit", name.replace(".", " "), f"{span} cycles ({cycles['count']} times)"))
     rows.append(Row("", "simulated in", f"{d['wall']['seconds']:.1f} s"))
     return rows
+
+
+def _energy(energy: dict[str, Any]) -> list[Row]:
+    """Joules a token with both ends, and by component; those that come to nothing are left out."""
+    ends = " .. ".join(_joules(energy[end]["per_token_j"]) for end in ("low", "high"))
+    shares = [(name, joules, joules / energy["total_j"]) for name, joules in energy["components"].items()]
+    return [
+        Row("energy", "a token", f"{_joules(energy['per_token_j'])} ({ends})"),
+        Row("energy", "total", _joules(energy["total_j"])),
+        *(
+            Row("energy", name.replace("_", " "), f"{_joules(joules)} ({_percent(share)})")
+            for name, joules, share in shares
+            if joules
+        ),
+        Row("energy", "prefill, apart", _joules(energy["prefill_j"])),
+    ]
+
+
+def _joules(value: float) -> str:
+    for unit, size in (("J", 1.0), ("mJ", 1e-3), ("uJ", 1e-6)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 1e-9:.3g} nJ"
 
 
 def _number(value: float | None) -> str:
@@ -154,8 +181,28 @@ def comparison(documents: list[dict[str, Any]]) -> list[list[str]]:
         ("acceptance", [_percent(d["acceptance"]) for d in documents]),
         ("tokens/verify", [_number(d["tokens_per_verification"]) for d in documents]),
     ]
-    for device, state in (("npu", "busy"), ("npu", "blocked"), ("pim", "draft"), ("pim", "preverify")):
-        shares = [_percent(d[device][f"{state}_ps"] / d["time_ps"]) for d in documents]
-        columns.append((f"{device.upper()} {state}", shares))
+    policies = [d["config"]["policy"] for d in documents]
+    if len(set(policies)) > 1:
+        columns.insert(0, ("policy", policies))
+    for device, state in _SHARES:
+        times = [(d[device] or {}).get(f"{state}_ps") for d in documents]
+        if any(ps is not None for ps in times):
+            shares = [
+                _percent(None if ps is None else ps / d["time_ps"])
+                for ps, d in zip(times, documents, strict=True)
+            ]
+            columns.append((f"{device.upper()} {state}", shares))
     header = ["system", *(name for name, _ in columns)]
     return [header, *([d["system"], *(v[i] for _, v in columns)] for i, d in enumerate(documents))]
+
+
+_SHARES = (
+    ("npu", "draft"),
+    ("npu", "busy"),
+    ("npu", "blocked"),
+    ("pim", "draft"),
+    ("pim", "verify"),
+    ("pim", "preverify"),
+    ("gpu", "busy"),
+)
+"""Shares of the time that a comparison shows, where one of its systems has them."""

@@ -10,11 +10,27 @@ from ahasd.models.cost_cache import CostCache
 from ahasd.models.language import LanguageModel
 from ahasd.models.npu.command_dma import CommandDma
 from ahasd.models.npu.passes import NpuPasses
-from ahasd.models.pass_costs import PassCosts
+from ahasd.models.pass_costs import Pass, PassCosts
 from ahasd.models.platform.params import Platform
 from ahasd.models.platform.presets import check_capacity
 
-__all__ = ["CommandCost"]
+__all__ = ["CommandCost", "CommandPasses"]
+
+
+class CommandPasses:
+    """Sums of simulated kernels. See :class:`ahasd.models.pass_costs.Passes`."""
+
+    def __init__(self, platform: Platform, folder: Path | None = None) -> None:
+        self._platform = platform
+        self.cache = CostCache(kernel_scope(platform), folder)
+
+    def npu(self, model: LanguageModel, ranks: int) -> Pass:
+        return NpuPasses(self._platform, model, CommandDma(self._platform, ranks, self.cache))
+
+    def pim(self, model: LanguageModel, ranks: int, *, aau: bool) -> Pass:
+        kernels = Kernels(self._platform, ranks, self.cache)
+        dma = CommandDma(self._platform, ranks, self.cache)
+        return PimPass(self._platform, model, ranks, kernels, dma, aau=aau)
 
 
 class CommandCost(PassCosts):
@@ -43,17 +59,15 @@ class CommandCost(PassCosts):
         folder: Path | None = None,
     ) -> None:
         check_capacity(platform, draft, target)
-        self.cache = CostCache(kernel_scope(platform), folder)
+        passes = CommandPasses(platform, folder)
+        self.cache = passes.cache
         draft_ranks, target_ranks = platform.pim.draft_ranks, platform.target_ranks
-        draft_dma = CommandDma(platform, draft_ranks, self.cache)
-        target_dma = CommandDma(platform, target_ranks, self.cache)
-        draft_kernels = Kernels(platform, draft_ranks, self.cache)
-        target_kernels = Kernels(platform, target_ranks, self.cache)
+        verify = passes.npu(target, target_ranks)
         super().__init__(
             platform,
             target.layers,
-            PimPass(platform, draft, draft_ranks, draft_kernels, draft_dma, aau=aau),
-            PimPass(platform, target, target_ranks, target_kernels, target_dma, aau=aau),
-            NpuPasses(platform, target, target_dma),
-            NpuPasses(platform, draft, draft_dma),
+            draft=passes.pim(draft, draft_ranks, aau=aau),
+            preverify=passes.pim(target, target_ranks, aau=aau),
+            verify=verify,
+            prefill=(verify, passes.npu(draft, draft_ranks)),
         )

@@ -49,6 +49,8 @@ class PimPass:
         model = self._model
         layer = sum(self._gemv(g, tokens) for g in model.gemvs)
         layer += sum(self._operator(op.name, tokens, op.elements, op.results) for op in model.elementwise)
+        if not outputs:
+            return model.layers * layer
         final = self._operator("norm", outputs, model.hidden, model.hidden)
         final += self._product(model.head, outputs) + self._logits(outputs)
         return model.layers * layer + final

@@ -4,6 +4,7 @@ from ahasd.models.platform.params import Aau, Dram, Link, Npu, Pim, Platform
 from ahasd.models.platform.presets import (
     DEFAULT_PLATFORM,
     check_capacity,
+    check_room,
     list_platforms,
     load_platform,
     platform_rows,
@@ -19,6 +20,7 @@ __all__ = [
     "Pim",
     "Platform",
     "check_capacity",
+    "check_room",
     "list_platforms",
     "load_platform",
     "platform_rows",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from ahasd.models.energy.coefficients import Coefficients
 from ahasd.models.errors import ConfigError
+from ahasd.models.platform.gpu import Gpu, HbmPim, MobileGpu
 from ahasd.models.settings import check, param
 
 __all__ = ["Aau", "Dram", "Link", "Npu", "Pim", "Platform"]
@@ -161,7 +162,7 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Platform:
-    """A phone's memory with PIM, and its NPU.
+    """A phone's memory with PIM, and its NPU; and the GPUs that systems are compared with.
 
     Raises
     ------
@@ -191,6 +192,9 @@ class Platform:
     aau: Aau = field(default_factory=Aau)
     npu: Npu = field(default_factory=Npu)
     link: Link = field(default_factory=Link)
+    gpu: Gpu = field(default_factory=Gpu)
+    gpu_mobile: MobileGpu = field(default_factory=MobileGpu)
+    hbm_pim: HbmPim = field(default_factory=HbmPim)
     energy: Coefficients = field(default_factory=Coefficients)
 
     def __post_init__(self) -> None:

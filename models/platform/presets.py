@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from ahasd.models.settings import Row, near, override, rows
 __all__ = [
     "DEFAULT_PLATFORM",
     "check_capacity",
+    "check_room",
     "list_platforms",
     "load_platform",
     "platform_rows",
@@ -79,13 +80,29 @@ def check_capacity(platform: Platform, draft: LanguageModel | None, target: Lang
     ):
         if model is None:
             continue
-        need = model.weight_bytes + model.kv_bytes_per_token * model.max_context
-        room = ranks * platform.dram.rank_bytes
+        need, room = model.full_bytes, ranks * platform.dram.rank_bytes
         if need > room:
             raise ConfigError(
                 f"platform.pim.draft_ranks: {role} model {model.name} needs {need / 1e9:.2f} GB with the "
                 f"KV cache of {model.max_context} tokens, its {ranks} ranks hold {room / 1e9:.2f} GB"
             )
+
+
+def check_room(platform: Platform, models: Sequence[LanguageModel], ranks: int) -> None:
+    """As :func:`check_capacity`, of models that share ``ranks`` ranks.
+
+    Raises
+    ------
+    ConfigError
+        If they do not fit: what they take and what there is.
+    """
+    need, room = sum(model.full_bytes for model in models), ranks * platform.dram.rank_bytes
+    if need > room:
+        names = " and ".join(model.name for model in models)
+        raise ConfigError(
+            f"platform.dram.rank_mib: {names} need {need / 1e9:.2f} GB with KV caches at full context, "
+            f"{ranks} ranks hold {room / 1e9:.2f} GB"
+        )
 
 
 def _read(path: Path) -> Platform:

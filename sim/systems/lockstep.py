@@ -1,19 +1,26 @@
-"""`npu-pim-sync`: draft on the PIM, then verify on the NPU, in turn; no control unit, no look-ahead."""
+"""Draft, then verify, in turn, whatever the devices; the policy alone decides how much is drafted."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import simpy
 
+from ahasd.sim.devices import DeviceTimes
 from ahasd.sim.lockstep import Lockstep
 from ahasd.sim.systems.assembly import Assembly, Setup, assemble
 
-__all__ = ["lockstep"]
+__all__ = ["in_turn"]
 
 
-def lockstep(setup: Setup) -> Assembly:
-    """The policy alone decides how many tokens are drafted before each verification."""
-    env = simpy.Environment()
-    scheduler = Lockstep(env, setup.text.context, setup.control.prompt_token)
-    system = assemble(env, setup, scheduler)
-    scheduler.start()
-    return system
+def in_turn(devices: DeviceTimes) -> Callable[[Setup], Assembly]:
+    """The ``build`` of a system whose ``costs`` say how long drafts and verifications take."""
+
+    def build(setup: Setup) -> Assembly:
+        env = simpy.Environment()
+        scheduler = Lockstep(env, setup.text.context, setup.control.prompt_token)
+        system = assemble(env, setup, scheduler, devices=devices)
+        scheduler.start()
+        return system
+
+    return build

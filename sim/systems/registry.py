@@ -1,82 +1,106 @@
-"""Systems by name."""
+"""Systems by name. Each module of this package registers its own when it is imported."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from ahasd.models.errors import ConfigError
 from ahasd.models.settings import near
+from ahasd.sim.systems.spec import SystemSpec
 
-__all__ = ["DEFAULT_SYSTEM", "Schedule", "SystemSpec", "find_system", "list_systems"]
+__all__ = ["DEFAULT_SYSTEM", "find_system", "list_systems", "register", "register_family"]
 
 DEFAULT_SYSTEM = "ahasd"
-PARTS = ("aau", "edc", "tvc")
-"""What may be added to ``async``, in the order of the canonical name."""
-LATER = (
-    "gpu-only",
-    "gpu-mobile",
-    "npu-only",
-    "pim-only",
-    "pim-sd",
-    "specpim",
-    "specpim-gpu",
-    "oracle",
-)
 
 
-class Schedule(Enum):
-    """Who decides what runs next."""
-
-    LOCKSTEP = "lockstep"
-    """Host software: draft, then verify, in turn."""
-    ASYNC = "async"
-    """The control unit: both at the same time."""
+class _Family(NamedTuple):
+    make: Callable[[list[str]], SystemSpec]
+    examples: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SystemSpec:
-    """A system: its schedule and which parts it has."""
+_systems: dict[str, SystemSpec] = {}
+_families: dict[str, _Family] = {}
+_files: dict[Path, SystemSpec] = {}
 
-    name: str
-    schedule: Schedule
-    aau: bool = False
-    """Ranks have an attention unit; without it activations make a round trip to the NPU's vector unit."""
-    edc: bool = False
-    """Entropy-history drafting control."""
-    tvc: bool = False
-    """Time-aware pre-verification control. Acts only where EDC says stop."""
 
-    @property
-    def control_unit(self) -> bool:
-        """It runs on the control unit, so that an engine can be chosen."""
-        return self.schedule is Schedule.ASYNC
+def register(spec: SystemSpec) -> SystemSpec:
+    """Make ``spec`` available under its name.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+    if spec.name in _systems or spec.name.partition("+")[0] in _families:
+        raise ValueError(f"system {spec.name!r} is registered already")
+    _systems[spec.name] = spec
+    return spec
+
+
+def register_family(base: str, make: Callable[[list[str]], SystemSpec], examples: Sequence[str] = ()) -> None:
+    """Make ``base`` and all ``base+PART+...`` available; ``make`` is given the parts, raises ConfigError.
+
+    ``examples`` are members that are listed.
+    """
+    if base in _families or base in _systems:
+        raise ValueError(f"system {base!r} is registered already")
+    _families[base] = _Family(make, (base, *examples))
 
 
 def list_systems() -> list[str]:
-    """Names of available systems; parts may be added to ``async`` in any order."""
-    return ["npu-pim-sync", "async", "async+aau", "async+aau+edc", "async+edc", "ahasd"]
+    """Names of available systems, of a family some members."""
+    _discover()
+    return sorted([*_systems, *(name for family in _families.values() for name in family.examples)])
 
 
 def find_system(name: str) -> SystemSpec:
-    """The system called ``name``; ``async`` takes any of ``+aau``, ``+edc``, ``+tvc`` in any order.
+    """The system called ``name``, or that of a Python file which registers one.
 
     Raises
     ------
     ConfigError
-        If there is no such system, or it is not available yet; near names are listed.
+        If there is no such system (near names are listed) or the file cannot be used.
     """
-    if name == "npu-pim-sync":
-        return SystemSpec(name=name, schedule=Schedule.LOCKSTEP)
-    if name == "ahasd":
-        return SystemSpec(name=name, schedule=Schedule.ASYNC, aau=True, edc=True, tvc=True)
+    _discover()
+    if name in _systems:
+        return _systems[name]
     base, *parts = name.split("+")
-    if base == "async" and set(parts) <= set(PARTS) and len(set(parts)) == len(parts):
-        flags = {part: part in parts for part in PARTS}
-        canonical = "+".join(["async", *(part for part in PARTS if flags[part])])
-        return SystemSpec(name=canonical, schedule=Schedule.ASYNC, **flags)
-    if base == "async":
-        raise ConfigError(f"system {name!r}: after async come +aau, +edc, +tvc, each at most once")
-    if name in LATER:
-        raise ConfigError(f"system {name}: not available yet; available: {', '.join(list_systems())}")
-    raise ConfigError(f"system {name!r}: unknown; near: {near(name, [*list_systems(), *LATER])}")
+    if base in _families:
+        return _families[base].make(parts)
+    if name.endswith(".py"):
+        return _from_file(Path(name))
+    raise ConfigError(f"system {name!r}: unknown; near: {near(name, list_systems())}; or a .py file")
+
+
+def _discover() -> None:
+    package = importlib.import_module("ahasd.sim.systems")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+
+
+def _from_file(path: Path) -> SystemSpec:
+    """The last system that ``path`` registers; a file is executed once."""
+    where = path.resolve()
+    if where in _files:
+        return _files[where]
+    before = set(_systems)
+    loader = importlib.util.spec_from_file_location(f"ahasd_system_{path.stem}", where)
+    assert loader is not None, "a .py file has a loader"
+    assert loader.loader is not None, "a .py file has a loader"
+    try:
+        loader.loader.exec_module(importlib.util.module_from_spec(loader))
+    except Exception as error:
+        for name in set(_systems) - before:
+            del _systems[name]
+        what = f"cannot be read ({error.strerror})" if isinstance(error, OSError) else repr(error)
+        raise ConfigError(f"{path}: {what}") from error
+    new = [name for name in _systems if name not in before]
+    if not new:
+        raise ConfigError(f"{path}: registers no system")
+    _files[where] = _systems[new[-1]]
+    return _files[where]

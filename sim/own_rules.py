@@ -1,0 +1,29 @@
+"""Drafting rules that belong to a system, so that a user cannot choose them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ahasd.models.policies import Features, Policy, Verdict
+
+__all__ = ["NoDrafts"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NoSettings:
+    pass
+
+
+class NoDrafts(Policy):
+    """Of a system without a draft model."""
+
+    @property
+    def name(self) -> str:
+        return "none"
+
+    @property
+    def params(self) -> _NoSettings:
+        return _NoSettings()
+
+    def after(self, token: Features) -> Verdict:
+        raise RuntimeError("a draft in a system that has no draft model")
