@@ -38,6 +38,8 @@ class Machine:
     parts: frozenset[str]
     """Of dram, pim, npu, host, gpu, hbm: what there is, whether the system uses it or not."""
     control_unit: bool
+    gpus: int = 1
+    """GPUs, if there are any."""
     coefficients: Coefficients = field(default_factory=Coefficients)
 
     def joules(
@@ -95,6 +97,6 @@ class Machine:
             "dram_background": memory,
             "npu_idle": c.npu_idle_w if "npu" in self.parts else 0.0,
             "host": c.host_w if "host" in self.parts else 0.0,
-            "gpu": gpu if "gpu" in self.parts else 0.0,
+            "gpu": gpu * self.gpus if "gpu" in self.parts else 0.0,
             "control": 1e-3 * c.control_mw if self.control_unit else 0.0,
         }
