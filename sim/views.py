@@ -11,7 +11,7 @@ from ahasd.sim.devices import DEVICES
 from ahasd.sim.result import Result, TraceResult
 from ahasd.sim.spans import Span
 
-__all__ = ["Kind", "Row", "comparison", "segments", "summary", "timeline"]
+__all__ = ["Kind", "Row", "segments", "summary", "timeline"]
 
 
 class Row(NamedTuple):
@@ -98,7 +98,7 @@ def _energy(energy: dict[str, Any]) -> list[Row]:
 
 
 def _joules(value: float) -> str:
-    for unit, size in (("J", 1.0), ("mJ", 1e-3), ("uJ", 1e-6)):
+    for unit, size in (("kJ", 1e3), ("J", 1.0), ("mJ", 1e-3), ("uJ", 1e-6)):
         if value >= size:
             return f"{value / size:.3g} {unit}"
     return f"{value / 1e-9:.3g} nJ"
@@ -169,40 +169,3 @@ def _text(run: TraceResult, tokens: list[int]) -> str:
     assert run.trace is not None, "the text needs a run with details"
     text = run.trace.text(tokens)
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
-def comparison(documents: list[dict[str, Any]]) -> list[list[str]]:
-    """Figures of several runs side by side, a header first; ``x`` is tokens/s over those of the first run."""
-    base = documents[0]["tokens_per_s"]
-    columns: list[tuple[str, list[str]]] = [
-        ("tokens/s", [_number(d["tokens_per_s"]) for d in documents]),
-        ("x", [_number(d["tokens_per_s"] / base) for d in documents]),
-        ("useful", [_percent(d["useful"]) for d in documents]),
-        ("acceptance", [_percent(d["acceptance"]) for d in documents]),
-        ("tokens/verify", [_number(d["tokens_per_verification"]) for d in documents]),
-    ]
-    policies = [d["config"]["policy"] for d in documents]
-    if len(set(policies)) > 1:
-        columns.insert(0, ("policy", policies))
-    for device, state in _SHARES:
-        times = [(d[device] or {}).get(f"{state}_ps") for d in documents]
-        if any(ps is not None for ps in times):
-            shares = [
-                _percent(None if ps is None else ps / d["time_ps"])
-                for ps, d in zip(times, documents, strict=True)
-            ]
-            columns.append((f"{device.upper()} {state}", shares))
-    header = ["system", *(name for name, _ in columns)]
-    return [header, *([d["system"], *(v[i] for _, v in columns)] for i, d in enumerate(documents))]
-
-
-_SHARES = (
-    ("npu", "draft"),
-    ("npu", "busy"),
-    ("npu", "blocked"),
-    ("pim", "draft"),
-    ("pim", "verify"),
-    ("pim", "preverify"),
-    ("gpu", "busy"),
-)
-"""Shares of the time that a comparison shows, where one of its systems has them."""
