@@ -17,7 +17,7 @@ from ahasd.models.policies.specdecpp import SpecDecPP, SpecDecPPParams
 from ahasd.models.policies.svip import Svip, SvipParams
 from ahasd.models.settings import near, override
 
-__all__ = ["DEFAULT_POLICY", "list_policies", "make_policy"]
+__all__ = ["DEFAULT_POLICY", "canonical_policies", "list_policies", "make_policy"]
 
 DEFAULT_POLICY = "svip"
 
@@ -41,6 +41,11 @@ _ALIASES = {
     "specdec++": "specdec++:code",
     "svip": "svip:code",
 }
+
+
+def canonical_policies() -> list[str]:
+    """As :func:`list_policies`, each policy once: by its full name."""
+    return sorted(_POLICIES)
 
 
 def list_policies() -> list[str]:

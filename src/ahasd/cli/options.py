@@ -29,7 +29,11 @@ Pair = Annotated[
 ]
 Policy = Annotated[
     str | None,
-    typer.Option(help="Drafting policy: fixed-K, svip, ...", show_default="svip", metavar="POLICY"),
+    typer.Option(
+        help="Drafting policy: fixed-K, svip, specdec++, adaedl, banditspec, ... (docs/policies.md).",
+        show_default="svip",
+        metavar="POLICY",
+    ),
 ]
 Platform = Annotated[
     str | None,
