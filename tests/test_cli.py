@@ -288,8 +288,10 @@ def test_an_output_folder_that_is_a_file_is_bad_input(tmp_path: Path) -> None:
 def test_compare_sets_systems_side_by_side() -> None:
     called = call("compare", "--systems", "npu-pim-sync,ahasd", "--tokens", "40")
     assert called.code == 0
-    assert called.out.splitlines()[0].split()[:2] == ["system", "tokens/s"]
-    assert [line.split()[0] for line in called.out.splitlines()[1:]] == ["npu-pim-sync", "ahasd"]
+    table, bars = called.out.split("\n\n")
+    assert table.splitlines()[0].split()[:2] == ["system", "tokens/s"]
+    for part in (table.splitlines()[1:], bars.splitlines()):
+        assert [line.split()[0] for line in part] == ["npu-pim-sync", "ahasd"]
 
 
 def test_verilog_of_a_block(tmp_path: Path) -> None:
