@@ -27,7 +27,7 @@ from ahasd.synth.longest_path import net_loads
 from ahasd.synth.nldm import Table, table
 from ahasd.synth.tools import find_liberty, find_yosys
 
-__all__ = ["Energy", "PowerReport", "power"]
+__all__ = ["Energy", "PowerReport", "power", "rest_of_system"]
 
 SLEW_NS = 0.03
 """Input slew at which energy tables are read: about the mean in this netlist."""
@@ -82,7 +82,13 @@ class PowerReport:
     ungated: Energy
     blocks: list[tuple[str, Energy]]
     """By block, gated."""
+    system_j: float | None = None
+    """Energy of the rest of the system in the same run, J; None if no run's document was given."""
     metrics: dict[str, Any] = field(default_factory=dict)
+
+    def share(self, energy: Energy) -> float | None:
+        """Of the whole system's energy in the run."""
+        return None if self.system_j is None else energy.total / (self.system_j + energy.total)
 
     @property
     def seconds(self) -> float:
@@ -90,7 +96,7 @@ class PowerReport:
         return self.total_cycles * CLOCK_PS * 1e-12
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON's types. ``system_share`` is null: a recording lacks the system's energy."""
+        """The report as JSON's types. ``system_share`` is null without a run's document."""
 
         def case(energy: Energy) -> dict[str, Any]:
             return {
@@ -98,6 +104,7 @@ class PowerReport:
                 "mean_w": float(f"{energy.total / self.seconds:.4g}"),
                 "per_decision_j": float(f"{energy.total / max(self.decisions, 1):.4g}"),
                 "per_token_j": float(f"{energy.total / max(self.tokens, 1):.4g}"),
+                "system_share": None if (share := self.share(energy)) is None else float(f"{share:.4g}"),
             }
 
         return {
@@ -114,7 +121,7 @@ class PowerReport:
             "gated": case(self.gated),
             "ungated": case(self.ungated),
             "blocks": [{"name": name, "energy_j": energy.to_dict()} for name, energy in self.blocks],
-            "system_share": None,
+            "system_j": self.system_j,
         }
 
     def to_json(self) -> str:
@@ -200,13 +207,17 @@ def power(
     period_ps: int = 1000,
     cache: Path | None = None,
     storage: str = "flops",
+    document: Path | None = None,
 ) -> PowerReport:
     """Replay recordings on the control unit's gates, and sum energies; all vectors if none is given.
+
+    ``document`` is what ``ahasd run --json`` printed of the one run that was recorded: with it the report
+    has the unit's share of the system's energy.
 
     Raises
     ------
     ConfigError
-        If a recording does not fit the unit, or its decisions differ.
+        If a recording does not fit the unit, its decisions differ, or the document is of another run.
     ToolError
         If a tool or library is missing.
     """
@@ -238,6 +249,7 @@ def power(
         decisions += sum(len(step.decisions) for step in recording.steps)
         made = [d for step in recording.steps for d in step.decisions if isinstance(d, Commit)]
         tokens += sum(len(commit.tokens) for commit in made)
+    system_j = None if document is None else rest_of_system(document, len(paths), tokens)
     seconds = total * CLOCK_PS * 1e-12
     gated, ungated, blocks = Energy(), Energy(), _dynamic(gates, counts, cells)
     for energy in blocks.values():
@@ -260,5 +272,22 @@ def power(
         gated=gated,
         ungated=ungated,
         blocks=[(f"{name}.{block}" if block else name, blocks[block]) for block in sorted(blocks)],
+        system_j=system_j,
         metrics=netlist.metrics,
     )
+
+
+def rest_of_system(document: Path, recordings: int, tokens: int) -> float:
+    """Energy of a run but the control unit's own share, which the gates replace, J."""
+    try:
+        run = json.loads(document.read_text(encoding="utf-8"))
+        energy, committed = run["energy"], run["tokens"]
+        rest = float(energy["total_j"]) - float(energy["components"]["control"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise ConfigError(f"{document}: no document of ahasd run --json ({error!r})") from error
+    if recordings != 1 or committed != tokens:
+        raise ConfigError(
+            f"{document}: is of {committed} tokens; expected the run of one recording, here {recordings} "
+            f"with {tokens}"
+        )
+    return rest

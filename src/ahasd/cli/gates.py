@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 TIMING_EXAMPLE = "Example: ahasd timing preverify_timer --paths 1"
 EQUIV_EXAMPLE = "Example: ahasd equiv batch_list"
 SWEEP_EXAMPLE = "Example: ahasd sweep > sizes.md"
-POWER_EXAMPLE = "Example: ahasd run --record run.jsonl && ahasd power run.jsonl"
+POWER_EXAMPLE = (
+    "Example: ahasd run --record run.jsonl --json > run.json && ahasd power run.jsonl --run run.json"
+)
 
 Block = Annotated[str, typer.Argument(help="Block, such as control_unit.", metavar="BLOCK")]
 Liberty = Annotated[str, typer.Option(help="Cell library: nangate45, osu018 or a file.", metavar="LIBRARY")]
@@ -75,12 +77,21 @@ def power(
     yosys: Yosys = "yowasp",
     period: Period = 1000,
     storage: Storage = "flops",
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            help="What ahasd run --json printed of the recorded run: says the unit's share of its energy.",
+            metavar="FILE",
+        ),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Replay recorded events on the control unit's gates, compare all decisions, and sum up energies."""
     from ahasd.synth.power import power as measure
 
-    report = measure(recordings or (), liberty=liberty, yosys=yosys, period_ps=period, storage=storage)
+    report = measure(
+        recordings or (), liberty=liberty, yosys=yosys, period_ps=period, storage=storage, document=run
+    )
     if as_json:
         sys.stdout.write(report.to_json())
         return
@@ -96,6 +107,11 @@ def power(
         f"{report.tokens} tokens, {report.seconds:.4g} s; the clock is requested in "
         f"{report.active_cycles} of {report.total_cycles} cycles; the gates decide as recorded"
     )
+    if report.system_j is not None:
+        shares = [
+            f"{100 * share:.2g} % ({name})" for name, e in cases if (share := report.share(e)) is not None
+        ]
+        print(f"of the system's {si(report.system_j, 'J')} that is {', '.join(shares)}")
 
 
 _HEADER = ("nets", "gates", "clock", "leakage", "total")
