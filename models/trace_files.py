@@ -1,4 +1,4 @@
-"""Reading the three files of a trace, with errors of one line and nothing executed (no pickle)."""
+"""Reading and writing the three files of a trace, with errors of one line and nothing executed (no pickle)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ahasd.models.errors import TraceError
 
-__all__ = ["FIELDS", "read_arrays", "read_pieces", "read_provenance"]
+__all__ = ["FIELDS", "read_arrays", "read_pieces", "read_provenance", "write_set"]
 
 FIELDS = (
     "y",
@@ -121,3 +121,38 @@ def read_provenance(path: Path) -> dict[str, Any]:
     if not isinstance(files, dict) or not all(isinstance(v, str) and len(v) == 64 for v in files.values()):
         raise TraceError(f"{path}: files must map file names to SHA-256 digests of 64 hex digits")
     return data
+
+
+def write_set(
+    folder: Path,
+    traces: Mapping[str, Mapping[str, npt.NDArray[Any]]],
+    pieces: Mapping[int, str],
+    provenance: Mapping[str, Any],
+) -> list[Path]:
+    """Write a set: an ``.npz`` for each trace, ``pieces.json``, and ``provenance.json`` with their SHA-256.
+
+    The same arrays give the same bytes. ``provenance.json`` comes last, so that a set which has it is whole.
+
+    Raises
+    ------
+    TraceError
+        If ``folder`` holds a set already or cannot be written.
+    """
+    digests, paths = {}, []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.glob("*.npz")):
+            raise TraceError(f"{folder}: holds traces already, expected a new folder")
+        for name, arrays in traces.items():
+            blob = io.BytesIO()
+            np.savez_compressed(blob, **{field: arrays[field] for field in FIELDS})
+            digests[name] = hashlib.sha256(blob.getvalue()).hexdigest()
+            paths.append(folder / name)
+            paths[-1].write_bytes(blob.getvalue())
+        text = json.dumps({str(i): pieces[i] for i in sorted(pieces)}, ensure_ascii=False)
+        (folder / "pieces.json").write_text(text + "\n", encoding="utf-8")
+        text = json.dumps({**provenance, "files": digests}, indent=1, ensure_ascii=False)
+        (folder / "provenance.json").write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise TraceError(f"{folder}: cannot be written ({error.strerror})") from None
+    return paths

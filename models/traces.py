@@ -1,4 +1,4 @@
-"""Recorded rollout traces: find, load, check.
+"""Rollout traces, recorded or synthetic: find, load, check.
 
 A trace holds, for every position of the target model's own output y, the draft model's greedy rollout from
 the true prefix, so that any schedule of drafting and verification can be replayed. Fields:
@@ -8,6 +8,7 @@ the true prefix, so that any schedule of drafting and verification can be replay
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ahasd.models import synthetic
 from ahasd.models.errors import TraceError
 from ahasd.models.trace_checks import check_arrays
 from ahasd.models.trace_files import read_arrays, read_pieces, read_provenance
@@ -37,7 +39,7 @@ class Trace:
     """
 
     name: str
-    """``SET/NN`` for a bundled trace, else the path it was given as."""
+    """``SET/NN`` for a bundled trace, ``synth:...`` for a synthetic one, else the path it was given as."""
     y: Ints
     """[R + K] the target model's own tokens."""
     draft: Ints
@@ -97,17 +99,21 @@ def list_traces() -> list[str]:
 
 
 def load_trace(name: str | Path) -> Trace:
-    """The trace called ``SET/NN``, or that of an ``.npz`` file with its two JSON files beside it.
+    """The trace called ``SET/NN`` or ``synth:KEY=VALUE,...``, or that of an ``.npz`` file.
+
+    Such a file has its two JSON files beside it.
 
     Raises
     ------
     TraceError
         If there is no such trace or it contradicts itself; one line with file, field and position.
+    ConfigError
+        If a setting of a synthetic trace is unknown or out of range.
     """
     found = _find(str(name))
     if len(found) != 1:
         raise TraceError(f"{name}: is a set of {len(found)} traces; name one, such as {name}/00")
-    return _load(*found[0])
+    return found[0].load()
 
 
 def load_set(name: str | Path) -> list[Trace]:
@@ -115,13 +121,13 @@ def load_set(name: str | Path) -> list[Trace]:
     found = _find(str(name))
     if _is_one(str(name)):
         raise TraceError(f"{name}: is one trace; expected a set, one of {', '.join(_sets())}")
-    return [_load(label, path) for label, path in found]
+    return [source.load() for source in found]
 
 
 def resolve(spec: str | Path) -> list[Trace]:
-    """What a user may give: ``SET/NN``, ``SET`` (all of it), a path, or several of these separated by commas.
+    """What a user may give: ``SET/NN``, ``SET`` (all of it), a path, or ``synth:KEY=VALUE,...``.
 
-    A trace named more than once is read once.
+    Several are separated by commas. A trace named more than once is read once.
     """
     loaded: dict[TraceSource, Trace] = {}
     for source in find_traces(spec):
@@ -132,19 +138,32 @@ def resolve(spec: str | Path) -> list[Trace]:
 
 @dataclass(frozen=True, slots=True)
 class TraceSource:
-    """Where a trace is read from; for work on many of them without holding all."""
+    """Where a trace comes from; for work on many of them without holding all."""
 
     name: str
-    path: Path
+    origin: Path | synthetic.SyntheticSettings
 
     def load(self) -> Trace:
-        """Read and check it; raises TraceError."""
-        return _load(self.name, self.path)
+        """Read or make it, and check it; raises TraceError."""
+        if isinstance(self.origin, Path):
+            return _load(self.name, self.origin)
+        return _checked(self.name, self.name, *synthetic.synthesise(self.origin))
 
 
 def find_traces(spec: str | Path) -> list[TraceSource]:
     """As :func:`resolve`, but only finds the traces."""
-    return [TraceSource(*found) for part in str(spec).split(",") for found in _find(part.strip())]
+    return [source for part in _parts(str(spec)) for source in _find(part)]
+
+
+def _parts(spec: str) -> list[str]:
+    """``spec`` at its commas, but not at those inside a synthetic trace's settings."""
+    parts: list[str] = []
+    for part in (text.strip() for text in spec.split(",")):
+        if parts and parts[-1].startswith(synthetic.PREFIX) and re.match(r"\w+=", part):
+            parts[-1] += f",{part}"
+        else:
+            parts.append(part)
+    return parts
 
 
 def _sets() -> list[str]:
@@ -152,22 +171,25 @@ def _sets() -> list[str]:
 
 
 def _is_one(spec: str) -> bool:
-    return ("/" in spec and spec in list_traces()) or spec.endswith(".npz")
+    return (
+        ("/" in spec and spec in list_traces()) or spec.endswith(".npz") or spec.startswith(synthetic.PREFIX)
+    )
 
 
-def _find(spec: str) -> list[tuple[str, Path]]:
-    """(name, file) pairs that ``spec`` stands for; at least one."""
-    if spec.startswith("synth:"):
-        raise TraceError(f"{spec}: synthetic traces are not available yet")
+def _find(spec: str) -> list[TraceSource]:
+    """What ``spec`` stands for; at least one."""
+    if spec.startswith(synthetic.PREFIX):
+        settings = synthetic.parse(spec)
+        return [TraceSource(synthetic.name_of(settings), settings)]
     names = list_traces()
     wanted = [name for name in names if name == spec or name.split("/")[0] == spec]
     if wanted:
-        return [(name, next(_HOME.glob(f"{name}_*.npz"))) for name in wanted]
+        return [TraceSource(name, next(_HOME.glob(f"{name}_*.npz"))) for name in wanted]
     path = Path(spec)
     if path.is_dir() and (files := sorted(path.glob("*.npz"))):
-        return [(str(file), file) for file in files]
+        return [TraceSource(str(file), file) for file in files]
     if spec.endswith(".npz"):
-        return [(spec, path)]
+        return [TraceSource(spec, path)]
     near = difflib.get_close_matches(spec, [*names, *_sets()], n=4, cutoff=0.5) or _sets()
     raise TraceError(f"{spec}: no such trace; near: {', '.join(near)}")
 
@@ -176,7 +198,17 @@ def _load(name: str, path: Path) -> Trace:
     provenance = read_provenance(path.with_name("provenance.json"))
     pieces = read_pieces(path.with_name("pieces.json"))
     raw = read_arrays(path, sha256=provenance.get("files", {}).get(path.name))
-    arrays = check_arrays(str(path), raw, pieces, provenance)
+    return _checked(name, str(path), raw, pieces, provenance)
+
+
+def _checked(
+    name: str,
+    where: str,
+    raw: Mapping[str, npt.NDArray[Any]],
+    pieces: Mapping[int, str],
+    provenance: Mapping[str, Any],
+) -> Trace:
+    arrays = check_arrays(where, raw, pieces, provenance)
     for array in arrays.values():
         array.flags.writeable = False
     return Trace(

@@ -85,7 +85,6 @@ def test_sets_and_paths() -> None:
         ("smolm2-sampled/00", "no such trace; near: smollm2-sampled/0"),
         ("nonsense", "near: factbook-sampled, factbook-templated, smollm2-greedy, smollm2-sampled"),
         ("smollm2-sampled/06", "no such trace; near: smollm2-sampled/0"),
-        ("synth:acceptance=0.7", "not available yet"),
         ("nowhere/x.npz", "no such file"),
         ("smollm2-sampled", "name one, such as smollm2-sampled/00"),
         ("", "no such trace"),
