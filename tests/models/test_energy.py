@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
@@ -237,3 +238,11 @@ def test_each_coefficient_says_where_it_comes_from() -> None:
         assert low <= field.default <= high
         assert low < high
         assert all(field.metadata[key] for key in ("unit", "source"))
+
+
+def test_the_page_has_the_coefficients_as_they_are() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "energy.md").read_text(encoding="utf-8")
+    for field in dataclasses.fields(Coefficients):
+        low, high = field.metadata["low"], field.metadata["high"]
+        start = f"| `{field.name}` | {field.metadata['unit']} | {field.default:g} | {low:g}..{high:g} |"
+        assert start in page
