@@ -1,0 +1,1 @@
+"""Attention unit in RTL. Formats and golden model: ``ahasd.models.attention``."""
