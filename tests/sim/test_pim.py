@@ -233,6 +233,34 @@ def test_abort_stops_at_once(policy: type[Policy]) -> None:
     assert len(tokens(bench.run())) == 3
 
 
+def test_passes_are_counted_for_energy() -> None:
+    """By the part done: after an abort, and while one runs; turning the ranks and stopping are no passes."""
+    bench = Bench(Threes())
+    bench.first()
+    bench.run(until=2500)
+    assert bench.pim.meter.total == Activity(pim_bytes=2500)
+    bench.abort.put(None)
+    bench.run()
+    assert bench.pim.meter.total == Activity(pim_bytes=2500)
+    bench.task.put(Draft(bench.context - 1, (bench.prompt, bench.y[0])))  # two tokens in one pass, two of one
+    assert len(tokens(bench.run())) == 3
+    assert bench.pim.meter.total == Activity(pim_bytes=6500)
+
+
+def test_preverifications_are_counted_for_energy() -> None:
+    bench = Bench(Threes())
+    preverify(bench, bench.y[:2])
+    bench.run(until=SWITCH_PS)
+    assert bench.pim.meter.total == Activity()
+    bench.run(until=SWITCH_PS + PREVERIFY_PS // 5)
+    bench.abort.put(None)
+    bench.run()
+    assert bench.pim.meter.total == Activity(pim_macs=600)
+    preverify(bench, bench.y[:2])
+    bench.run()
+    assert bench.pim.meter.total == Activity(pim_macs=3600)
+
+
 def test_abort_while_the_last_token_waits_ends_with_aborted() -> None:
     bench = Bench(Threes())
     bench.first()
