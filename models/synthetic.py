@@ -28,7 +28,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _NORMAL = NormalDist()
-_POSITIONS = ROWS + STEPS
 
 ENTROPY_SHARES = (0.0, 0.617, 0.691, 0.828, 0.945, 0.997, 1.0)
 ENTROPY_EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 7.0)
@@ -103,6 +102,9 @@ class SyntheticSettings:
     )
     vocabulary: int = param(32000, unit="tokens", low=2, high=1 << 18, source="LLaMA-2")
     context: int = param(128, unit="tokens", low=2, high=31743, source="judgement", note="of the prompt")
+    rows: int = param(
+        ROWS, unit="tokens", low=1, high=ROWS, source="the bundled traces", note="length of the text"
+    )
     seed: int = param(0, low=0, high=2**63 - 1)
 
     def __post_init__(self) -> None:
@@ -111,6 +113,11 @@ class SyntheticSettings:
             raise ConfigError(
                 f"h_max: {self.h_max:g} must be at most ln(vocabulary) = {math.log(self.vocabulary):.3f} nats"
             )
+
+    @property
+    def positions(self) -> int:
+        """Tokens of the target's text: some more than rows, for the last rollouts to be compared with."""
+        return self.rows + STEPS
 
 
 class RawTrace(NamedTuple):
@@ -146,17 +153,18 @@ def name_of(settings: SyntheticSettings) -> str:
 
 
 def synthesise(settings: SyntheticSettings) -> RawTrace:
-    """Draw a trace: 1024 rows of 64 steps. The same settings give the same bytes."""
+    """Draw a trace, of 64 steps a row. The same settings give the same bytes."""
     draw = _Draw(settings.seed)
     ids = _Ids(settings, draw)
     right, entropy = _on_path(settings, draw)
     next_miss = _next_miss(right)
-    start = np.arange(ROWS)
-    reach = next_miss[:ROWS] - start
+    rows = settings.rows
+    start = np.arange(rows)
+    reach = next_miss[:rows] - start
     step = np.arange(STEPS)
     on_path = step <= reach[:, None]
     place = start[:, None] + step
-    missed = np.minimum(next_miss[:ROWS], _POSITIONS - 1)[:, None]
+    missed = np.minimum(next_miss[:rows], settings.positions - 1)[:, None]
     beyond = np.maximum(step - reach[:, None] - 1, 0)
     off_entropy = _off_path(settings, draw, right)
     halves = _half(np.where(on_path, entropy[place], off_entropy[missed, beyond]), settings.h_max)
@@ -172,9 +180,9 @@ def synthesise(settings: SyntheticSettings) -> RawTrace:
         "top1": _top1(h, settings.vocabulary).astype(np.float16),
         "accept_pred": predictions[back].reshape(h.shape).astype(np.float16),
         "match_len": match.astype(np.uint8),
-        "lookahead": np.full(ROWS, STEPS, np.uint8),
-        "turn": np.zeros(ROWS, np.uint8),
-        "target_entropy": _half(entropy[:ROWS], settings.h_max),
+        "lookahead": np.full(rows, STEPS, np.uint8),
+        "turn": np.zeros(rows, np.uint8),
+        "target_entropy": _half(entropy[:rows], settings.h_max),
         "context": np.array(settings.context, np.uint16),
         "prompt": ids.prompt.astype(ids.type),
         "prompt_token": ids.prompt[-1].astype(ids.type),
@@ -214,27 +222,28 @@ class _Ids:
     """Token ids: the target's, what the draft says in their place where it misses, and after a miss."""
 
     def __init__(self, settings: SyntheticSettings, draw: _Draw) -> None:
-        v = settings.vocabulary
+        v, positions = settings.vocabulary, settings.positions
         self.type = np.uint16 if v <= 1 << 16 else np.uint32
         self.prompt = draw.below(v, settings.context)
-        self.y = draw.below(v, _POSITIONS)
+        self.y = draw.below(v, positions)
         self.y[0] = (self.prompt[0] + 1 + draw.below(v - 1, 1)[0]) % v  # a trace of one id cannot be refuted
-        self.wrong = (self.y + 1 + draw.below(v - 1, _POSITIONS)) % v
-        self.off = draw.below(v, _POSITIONS, STEPS)
+        self.wrong = (self.y + 1 + draw.below(v - 1, positions)) % v
+        self.off = draw.below(v, positions, STEPS)
 
 
 def _on_path(settings: SyntheticSettings, draw: _Draw) -> tuple[npt.NDArray[np.bool_], Floats]:
     """Whether the draft token after each true prefix is right, and its entropy."""
+    positions = settings.positions
     slow = math.exp(-1 / settings.passage_length)
     share = settings.passages
-    difficulty = math.sqrt(share) * draw.chain(slow, _POSITIONS)
-    difficulty += math.sqrt(1 - share) * draw.chain(settings.correlation, _POSITIONS)
+    difficulty = math.sqrt(share) * draw.chain(slow, positions)
+    difficulty += math.sqrt(1 - share) * draw.chain(settings.correlation, positions)
     # By rank, so that the share of right tokens is what was asked for, whatever the correlation.
-    rank = (np.argsort(np.argsort(difficulty, kind="stable"), kind="stable") + 0.5) / _POSITIONS
+    rank = (np.argsort(np.argsort(difficulty, kind="stable"), kind="stable") + 0.5) / positions
     right = rank < settings.acceptance
     link = settings.link
     doubt = link * _normal_scores(rank)
-    doubt += math.sqrt(1 - link * link) * draw.chain(settings.correlation, _POSITIONS)
+    doubt += math.sqrt(1 - link * link) * draw.chain(settings.correlation, positions)
     shares = np.array([_NORMAL.cdf(z) for z in doubt])
     scale = settings.entropy / _table_mean()
     return right, np.interp(shares, ENTROPY_SHARES, ENTROPY_EDGES) * scale
@@ -243,7 +252,7 @@ def _on_path(settings: SyntheticSettings, draw: _Draw) -> tuple[npt.NDArray[np.b
 def _off_path(settings: SyntheticSettings, draw: _Draw, right: npt.NDArray[np.bool_]) -> Floats:
     """[position of the miss, tokens since] nats: exponential, with a mean that falls."""
     mean = settings.entropy_after_miss * np.exp(-np.arange(STEPS) / settings.entropy_decay)
-    out = np.zeros((_POSITIONS, STEPS))
+    out = np.zeros((settings.positions, STEPS))
     scores = draw.chain(settings.correlation, int((~right).sum()), STEPS)
     survival = np.array([_NORMAL.cdf(-z) for z in scores.ravel()]).reshape(scores.shape)
     out[~right] = -np.log(np.maximum(survival, 1e-300)) * mean
@@ -252,9 +261,9 @@ def _off_path(settings: SyntheticSettings, draw: _Draw, right: npt.NDArray[np.bo
 
 def _next_miss(right: npt.NDArray[np.bool_]) -> Ints:
     """The first position from each on where the draft is wrong; far off where there is none."""
-    out = np.empty(_POSITIONS, dtype=np.int64)
-    miss = _POSITIONS + STEPS
-    for i in range(_POSITIONS - 1, -1, -1):
+    out = np.empty(len(right), dtype=np.int64)
+    miss = len(right) + STEPS
+    for i in range(len(right) - 1, -1, -1):
         miss = miss if right[i] else i
         out[i] = miss
     return out
@@ -313,6 +322,7 @@ def _provenance(settings: SyntheticSettings) -> dict[str, Any]:
             "accept_pred": "P(right | entropy): a calibrated predictor that sees entropy alone",
             "target_entropy": "the draft's entropy at the same position; nothing else is known of the target",
         },
+        "rows": settings.rows,
         "h_max": settings.h_max,
         "vocab": settings.vocabulary,
         "vocab_draft": settings.vocabulary,

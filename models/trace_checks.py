@@ -13,27 +13,14 @@ from ahasd.models.errors import TraceError
 __all__ = ["ROWS", "STEPS", "check_arrays"]
 
 ROWS = 1024
-"""Positions of a trace file that have a rollout."""
+"""Positions of a trace file that have a rollout, unless its provenance has ``rows``; no more."""
 STEPS = 64
-"""Steps of each rollout."""
+"""Steps of each rollout, unless its provenance has ``steps``; no more."""
 TOKEN_LIMIT = 1 << 18
 CONTEXT_MAX = 32767
 TOP1_TOLERANCE = 0.02
 """Nats: entropy and top1 are rounded to half precision apart; the shipped sets need 0.001."""
 
-_SHAPES: dict[str, tuple[int, ...]] = {
-    "y": (ROWS + STEPS,),
-    "draft": (ROWS, STEPS),
-    "entropy": (ROWS, STEPS),
-    "top1": (ROWS, STEPS),
-    "accept_pred": (ROWS, STEPS),
-    "match_len": (ROWS,),
-    "lookahead": (ROWS,),
-    "turn": (ROWS,),
-    "target_entropy": (ROWS,),
-    "context": (),
-    "prompt_token": (),
-}
 _FLOATS = ("entropy", "top1", "accept_pred", "target_entropy")
 
 Array = npt.NDArray[Any]
@@ -49,7 +36,9 @@ def check_arrays(
     TraceError
         At the first contradiction: file, field, position, what was found and expected.
     """
-    arrays = {name: _typed(path, name, array) for name, array in raw.items()}
+    rows, steps = provenance.get("rows", ROWS), provenance.get("steps", STEPS)
+    shapes = _shapes(rows, steps)
+    arrays = {name: _typed(path, name, array, shapes.get(name)) for name, array in raw.items()}
     _check_prompt(path, arrays)
     vocab = provenance.get("vocab", TOKEN_LIMIT)
     known = np.zeros(TOKEN_LIMIT, dtype=bool)
@@ -62,16 +51,22 @@ def check_arrays(
     if count > limit:
         raise TraceError(f"{path}: draft has {count} different ids, expected at most vocab_draft = {limit}")
     _check_probabilities(path, arrays, float(provenance["h_max"]))
-    _check_rollouts(path, arrays)
+    _check_rollouts(path, arrays, rows, steps)
     return {name: array for name, array in arrays.items() if name not in ("context", "prompt_token")}
 
 
-def _typed(path: str, name: str, array: Array) -> Array:
+def _shapes(rows: int, steps: int) -> dict[str, tuple[int, ...]]:
+    """Of every array but ``prompt``."""
+    rollouts = dict.fromkeys(("draft", "entropy", "top1", "accept_pred"), (rows, steps))
+    positions = dict.fromkeys(("match_len", "lookahead", "turn", "target_entropy"), (rows,))
+    return {"y": (rows + steps,), **rollouts, **positions, "context": (), "prompt_token": ()}
+
+
+def _typed(path: str, name: str, array: Array, shape: tuple[int, ...] | None) -> Array:
     floating = name in _FLOATS
     kinds, word = ("f", "a floating-point type") if floating else ("iu", "an integer type")
     if array.dtype.kind not in kinds:
         raise TraceError(f"{path}: {name} has type {array.dtype}, expected {word}")
-    shape = _SHAPES.get(name)
     if shape is not None and array.shape != shape:
         raise TraceError(f"{path}: {name} has shape {list(array.shape)}, expected {list(shape)}")
     return array.astype(np.float64 if floating else np.int64)
@@ -128,13 +123,13 @@ def _check_probabilities(path: str, arrays: Mapping[str, Array], h_max: float) -
     )
 
 
-def _check_rollouts(path: str, arrays: Mapping[str, Array]) -> None:
+def _check_rollouts(path: str, arrays: Mapping[str, Array], rows: int, steps: int) -> None:
     turn, lookahead, match = arrays["turn"], arrays["lookahead"], arrays["match_len"]
-    steps = np.diff(turn, prepend=turn[:1])
+    turns = np.diff(turn, prepend=turn[:1])
     _refuse(
-        path, "turn", turn, steps < 0, lambda at: f"expected at least {turn[at[0] - 1]}, the turn before it"
+        path, "turn", turn, turns < 0, lambda at: f"expected at least {turn[at[0] - 1]}, the turn before it"
     )
-    _refuse(path, "lookahead", lookahead, (lookahead < 1) | (lookahead > STEPS), f"expected 1 to {STEPS}")
+    _refuse(path, "lookahead", lookahead, (lookahead < 1) | (lookahead > steps), f"expected 1 to {steps}")
     _refuse(
         path,
         "match_len",
@@ -143,8 +138,8 @@ def _check_rollouts(path: str, arrays: Mapping[str, Array]) -> None:
         lambda at: f"expected 0 to {lookahead[at]}",
     )
 
-    ends = _ends(turn, lookahead)
-    reach = np.minimum(STEPS, ends - np.arange(ROWS))
+    ends = _ends(turn, lookahead, steps)
+    reach = np.minimum(steps, ends - np.arange(rows))
     _refuse(
         path,
         "lookahead",
@@ -152,8 +147,8 @@ def _check_rollouts(path: str, arrays: Mapping[str, Array]) -> None:
         lookahead != reach,
         lambda at: f"expected {reach[at]} (the turn ends before position {ends[at]})",
     )
-    same = arrays["draft"] == np.lib.stride_tricks.sliding_window_view(arrays["y"], STEPS)[:ROWS]
-    leading = np.where(same.all(axis=1), STEPS, np.argmin(same, axis=1))
+    same = arrays["draft"] == np.lib.stride_tricks.sliding_window_view(arrays["y"], steps)[:rows]
+    leading = np.where(same.all(axis=1), steps, np.argmin(same, axis=1))
     right = np.minimum(leading, lookahead)
     _refuse(
         path,
@@ -164,11 +159,12 @@ def _check_rollouts(path: str, arrays: Mapping[str, Array]) -> None:
     )
 
 
-def _ends(turn: Array, lookahead: Array) -> Array:
-    """[ROWS] the position after the last one of each row's turn.
+def _ends(turn: Array, lookahead: Array, steps: int) -> Array:
+    """[rows] the position after the last one of each row's turn.
 
     The last turn may end after the last row; only the last row's own lookahead can tell.
     """
     changes = np.flatnonzero(np.diff(turn)) + 1
-    last = ROWS - 1 + int(lookahead[-1]) if lookahead[-1] < STEPS else ROWS + STEPS
-    return np.append(changes, last)[np.searchsorted(changes, np.arange(ROWS), side="right")]
+    rows = len(turn)
+    last = rows - 1 + int(lookahead[-1]) if lookahead[-1] < steps else rows + steps
+    return np.append(changes, last)[np.searchsorted(changes, np.arange(rows), side="right")]

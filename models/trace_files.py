@@ -1,4 +1,4 @@
-"""Reading and writing the three files of a trace, with errors of one line and nothing executed (no pickle)."""
+"""The three files of a trace: read with errors of one line and nothing executed (no pickle), and written."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ahasd.models.errors import TraceError
+from ahasd.models.trace_checks import ROWS, STEPS
 
 __all__ = ["FIELDS", "read_arrays", "read_pieces", "read_provenance", "write_set"]
 
@@ -108,7 +109,10 @@ def read_pieces(path: Path) -> Mapping[int, str]:
 
 
 def read_provenance(path: Path) -> dict[str, Any]:
-    """Where a set comes from; ``h_max`` and ``vocab_draft`` must be there, ``vocab`` and ``files`` may."""
+    """Where a set comes from; ``h_max`` and ``vocab_draft`` must be there.
+
+    ``vocab``, ``files``, ``rows`` (1024) and ``steps`` (64) may.
+    """
     data = _json_object(path)
     h_max, vocab = data.get("h_max"), data.get("vocab_draft")
     if not isinstance(h_max, int | float) or isinstance(h_max, bool) or not 0 < h_max <= H_LIMIT:
@@ -117,6 +121,10 @@ def read_provenance(path: Path) -> dict[str, Any]:
         size = data.get(key, vocab)
         if not isinstance(size, int) or isinstance(size, bool) or not 2 <= size <= 1 << 18:
             raise TraceError(f"{path}: {key} is {size!r}, expected an integer from 2 to 2^18")
+    for key, most in (("rows", ROWS), ("steps", STEPS)):
+        count = data.get(key, most)
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= most:
+            raise TraceError(f"{path}: {key} is {count!r}, expected an integer from 1 to {most}")
     files = data.get("files", {})
     if not isinstance(files, dict) or not all(isinstance(v, str) and len(v) == 64 for v in files.values()):
         raise TraceError(f"{path}: files must map file names to SHA-256 digests of 64 hex digits")
@@ -145,7 +153,8 @@ def write_set(
             raise TraceError(f"{folder}: holds traces already, expected a new folder")
         for name, arrays in traces.items():
             blob = io.BytesIO()
-            np.savez_compressed(blob, **{field: arrays[field] for field in FIELDS})
+            stored: dict[str, Any] = {field: arrays[field] for field in FIELDS}
+            np.savez_compressed(blob, **stored)
             digests[name] = hashlib.sha256(blob.getvalue()).hexdigest()
             paths.append(folder / name)
             paths[-1].write_bytes(blob.getvalue())
