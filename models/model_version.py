@@ -13,7 +13,7 @@ from pathlib import Path
 __all__ = ["CODE", "MODEL_VERSION", "PACKAGES", "code_digest"]
 
 MODEL_VERSION = 1
-CODE = "46a45efee1d4696a"
+CODE = "b3f0f856300d655d"
 PACKAGES = ("command_cost", "data/dram", "data/pim", "dram", "npu", "pim")
 """Folders of ``ahasd.models`` that costs come from: code and tables."""
 
