@@ -142,20 +142,24 @@ def si(value: float, unit: str) -> str:
 def equiv(
     blocks: Annotated[
         list[str] | None,
-        typer.Argument(help="Blocks; those that converge if none is given.", metavar="BLOCK..."),
+        typer.Argument(help="Blocks; all of the unit and itself if none is given.", metavar="BLOCK..."),
     ] = None,
     liberty: Liberty = "nangate45",
     yosys: Yosys = "yowasp",
     period: Period = 1000,
 ) -> None:
     """Prove the gates of blocks equivalent to their RTL; exit 1 if a register or output is not proven."""
-    from ahasd.synth.equivalence import CONVERGING, prove
+    from ahasd.synth.equivalence import BLOCKS, prove
 
     holds = True
-    for block in blocks or CONVERGING:
+    for block in blocks or BLOCKS:
         found = prove(block, liberty=liberty, yosys=yosys, period_ps=period)
         holds &= found.holds
         print(f"{block}: {found.proven} of {found.pairs} bits proven, {found.seconds:.0f} s", flush=True)
+        for bit in found.differ:
+            print(f"  {bit}: not proven")
+        for bit in found.unpaired:
+            print(f"  {bit}: no register of the RTL has this name")
     if not holds:
         raise typer.Exit(1)
 
