@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ahasd.sim.spans import Span, total
 
-__all__ = ["DEVICES", "DeviceTimes", "Sums", "turns"]
+__all__ = ["DEVICES", "DeviceTimes", "Sums", "device_times", "turns"]
 
 Sums = dict[str, int]
 
@@ -39,6 +39,13 @@ def turns(*, drafter: str | None, verifier: str) -> DeviceTimes:
         return found
 
     return times
+
+
+def device_times(device: str, *, draft: int, verify: int, wasted: int, now: int) -> Sums:
+    """Times of a device that has drafted for ``draft`` and verified for ``verify`` ps, ``wasted`` of it."""
+    drafting = {"draft_ps": draft, "preverify_ps": 0, "aborted_ps": 0}
+    verifying = {"useful": verify - wasted, "blocked": 0, "wasted": wasted}
+    return _TIMES[device](drafting, verifying, now)
 
 
 def _drafting(spans: list[Span], now: int) -> Sums:

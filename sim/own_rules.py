@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ahasd.models.policies import Features, Policy, Verdict
+from ahasd.models.policies.fixed_k import FixedK, FixedKParams
 
-__all__ = ["Foreseen", "NoDrafts"]
+__all__ = ["FixedLength", "Foreseen", "NoDrafts"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,3 +47,15 @@ class Foreseen(Policy):
     def after(self, token: Features) -> Verdict:
         self.left -= 1
         return Verdict.GO_ON if self.left else Verdict.LAST
+
+
+class FixedLength(FixedK):
+    """A fixed length, given by the user or found by the search for a static split."""
+
+    def __init__(self, length: int, *, searched: bool) -> None:
+        super().__init__(FixedKParams(k=length))
+        self._searched = searched
+
+    @property
+    def name(self) -> str:
+        return f"{super().name} (specpim search)" if self._searched else super().name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from ahasd.models.settings import by_group, override, rows
 from ahasd.models.traces import Trace, TraceSource, find_traces
 from ahasd.sim.caches import TrueText
 from ahasd.sim.config import ControlSettings, RunConfig, SystemSettings
-from ahasd.sim.engine import ControlEngine
+from ahasd.sim.engine import ControlEngine, Finishing
 from ahasd.sim.engines import check_engine, default_engine, golden_maker, make_engine
 from ahasd.sim.presets import cycle_presets
 from ahasd.sim.result import Result, TraceResult
@@ -113,6 +114,8 @@ def prepare(config: RunConfig) -> Plan:
             raise ConfigError(
                 f"--tokens: {config.tokens} must be from 1 to {trace.rows}, what {trace.name} has"
             )
+        if system.control_unit:
+            control.unit.check_ids(trace.largest_id, trace.name)
         length = (control.context or trace.context) + config.tokens
         for model in (draft, target):
             if length > model.max_context:
@@ -126,7 +129,7 @@ def prepare(config: RunConfig) -> Plan:
         target=target,
         aau=system.aau if settings.aau is None else settings.aau,
         search=settings.search,
-        policy=config.policy,
+        policy=_canonical(config, changes["policy"]),
     )
     plan = Plan(
         config=config,
@@ -143,6 +146,14 @@ def prepare(config: RunConfig) -> Plan:
     )
     plan.make_policy()
     return plan
+
+
+def _canonical(config: RunConfig, changes: dict[str, Any]) -> str:
+    """The policy asked for by its full name; as it stands if it is none that a user can choose."""
+    try:
+        return make_policy(config.policy, seed=config.seed, **changes).name
+    except ConfigError:
+        return config.policy
 
 
 def simulate(
@@ -235,15 +246,17 @@ def _run(plan: Plan, trace: Trace, vcd: Path | None, progress: Progress | None, 
             contention=plan.platform.contention,
             tokens=plan.config.tokens,
             engine=engine,
-            golden=golden_maker(plan.control.predictor),
+            golden=golden_maker(plan.control.predictor, plan.control.unit.params),
             clock_ps=plan.platform.control_clock_ps,
         )
         system = plan.system.build(setup)
         if progress is not None:
             _announce(system, trace.name, plan.config.tokens, progress)
         system.run()
+        observer = system.observer
+        if isinstance(engine, Finishing) and observer is not None:
+            engine.finish(copy.deepcopy(observer))
         report = None if engine is None else engine.report()
-    observer = system.observer
     result = TraceResult(
         name=trace.name,
         h_max=trace.h_max,
@@ -282,7 +295,15 @@ def _engine(plan: Plan, vcd: Path | None) -> Iterator[ControlEngine | None]:
         yield None
         return
     control = plan.control
-    engine = make_engine(plan.engine, tick_cycles=control.tick_cycles, predictor=control.predictor, vcd=vcd)
+    engine = make_engine(
+        plan.engine,
+        tick_cycles=control.tick_cycles,
+        predictor=control.predictor,
+        params=control.unit.params,
+        vcd=vcd,
+        clock_ps=plan.platform.control_clock_ps,
+        npu_clock_ps=plan.platform.npu.clock_ps,
+    )
     try:
         yield engine
     finally:

@@ -32,7 +32,7 @@ class Case:
     aau: bool
     search: SearchSettings
     policy: str
-    """As the user gave it."""
+    """As the user gave it, by its full name."""
 
 
 @dataclass(frozen=True, kw_only=True)
