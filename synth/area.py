@@ -14,7 +14,7 @@ from typing import Any
 from amaranth.lib.wiring import Component
 
 from ahasd.models.errors import ConfigError, ToolError
-from ahasd.synth.blocks import PAPER_ROWS
+from ahasd.synth.blocks import PAPER_BLOCKS, PAPER_ROWS
 from ahasd.synth.emit import named
 from ahasd.synth.flow import STORAGE, STORAGES, Emit, Netlist, Synthesise
 from ahasd.synth.liberty import Library, read_library
@@ -96,10 +96,12 @@ class AreaReport:
             row: [b for b in self.blocks if b.name in _under(self.top, names)]
             for row, names in PAPER_ROWS.items()
         }
+        if self.top in PAPER_BLOCKS:
+            mine = {PAPER_BLOCKS[self.top]: [self.blocks[0]]}
         if not any(mine.values()):
             return []
         listed = {row: math.fsum(block.total_um2 for block in blocks) for row, blocks in mine.items()}
-        areas = listed | {"other": self.total["um2"] - math.fsum(listed.values())}
+        rest = {} if self.top in PAPER_BLOCKS else {"other": self.total["um2"] - math.fsum(listed.values())}
         return [
             {
                 "row": row,
@@ -108,7 +110,7 @@ class AreaReport:
                 "mm2": {way.name: round(way.mm2(um2), 9) for way in ways},
                 "paper_mm2": PAPER_MM2.get(row),
             }
-            for row, um2 in areas.items()
+            for row, um2 in (listed | rest).items()
         ]
 
     def memories(self) -> list[dict[str, Any]]:

@@ -11,10 +11,11 @@ from collections.abc import Callable
 
 from amaranth.lib.wiring import Component
 
+from ahasd.models.attention import AttentionParams
 from ahasd.models.control.params import UnitParams
 from ahasd.models.errors import ConfigError
 
-__all__ = ["BLOCKS", "PAPER_ROWS", "companions", "make_block"]
+__all__ = ["BLOCKS", "PAPER_BLOCKS", "PAPER_ROWS", "companions", "make_block"]
 
 _CLASSES = {
     "control_unit": "control_unit.ControlUnit",
@@ -29,8 +30,11 @@ _CLASSES = {
     "rank_gate": "rank_gate.RankGate",
     "registers": "registers.control.ControlRegisters",
     "ahasd_top": "top.AhasdTop",
+    "attention_unit": "attention.unit.AttentionUnit",
 }
-"""Block name -> module and class below ``ahasd.rtl``; each takes one UnitParams."""
+"""Block name -> module and class below ``ahasd.rtl``; each takes one UnitParams, or as ``_PARAMS`` says."""
+
+_PARAMS: dict[str, Callable[[], object]] = {"attention_unit": AttentionParams}
 
 PAPER_ROWS: dict[str, tuple[str, ...]] = {
     "edc": ("entropy_average", "predictor"),
@@ -39,18 +43,22 @@ PAPER_ROWS: dict[str, tuple[str, ...]] = {
 }
 """Row of the paper's area table -> sub-modules of the control unit that do its work."""
 
+PAPER_BLOCKS = {"attention_unit": "aau"}
+"""Block that is a row of the paper's area table by itself -> row."""
 
-def _maker(path: str) -> Callable[[], Component]:
+
+def _maker(block: str, path: str) -> Callable[[], Component]:
     def make() -> Component:
         module, name = path.rsplit(".", 1)
-        component = getattr(importlib.import_module(f"ahasd.rtl.{module}"), name)(UnitParams())
+        params = _PARAMS.get(block, UnitParams)()
+        component = getattr(importlib.import_module(f"ahasd.rtl.{module}"), name)(params)
         assert isinstance(component, Component)
         return component
 
     return make
 
 
-BLOCKS: dict[str, Callable[[], Component]] = {name: _maker(path) for name, path in _CLASSES.items()}
+BLOCKS: dict[str, Callable[[], Component]] = {name: _maker(name, path) for name, path in _CLASSES.items()}
 """Block name -> maker of a fresh component with default parameters."""
 
 

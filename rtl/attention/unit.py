@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from amaranth.hdl import EnableInserter, Module, Mux, Signal
+from amaranth.hdl import Const, EnableInserter, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 
 from ahasd.models.attention.formats import TERM_BITS, AttentionParams
@@ -81,7 +81,7 @@ class AttentionUnit(wiring.Component):
                 m.d.sync += [later.eq(earlier) for earlier, later in pairwise(stages)]
         with m.Elif(self.output.ready):
             m.d.sync += valid[OUTPUT_STAGE].eq(0)  # taken while the operand is waited for
-        past_end = [sequencer.final_lane < k for k in range(lanes)]
+        past_end: list[Value] = [Const(0), *(sequencer.final_lane < k for k in range(1, lanes))]
 
         for k in range(lanes):
             lane = Lane()

@@ -102,7 +102,7 @@ def _paper(report: AreaReport) -> None:
     listed = [row for row in rows if row["paper_mm2"] is not None]
     ways = list(rows[0]["mm2"])
     sums = {
-        "row": "edc + tvc + queues",
+        "row": " + ".join(row["row"] for row in listed),
         "um2": sum(row["um2"] for row in listed),
         "mm2": {way: sum(row["mm2"][way] for row in listed) for way in ways},
         "paper_mm2": sum(row["paper_mm2"] for row in listed),
@@ -118,7 +118,7 @@ def _paper(report: AreaReport) -> None:
                 *(f"{row['mm2'][ways[0]] * DRAM_FACTOR / die:.3%}" for die in DIES_MM2.values()),
                 "" if row["paper_mm2"] is None else f"{row['paper_mm2']:.2f}",
             ]
-            for row in [*rows, sums]
+            for row in (*rows, *([sums] if len(listed) > 1 else []))
         ],
         [
             "mm2",
