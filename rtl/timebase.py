@@ -15,7 +15,7 @@ TICK_BITS = 8
 
 
 class Timebase(wiring.Component):
-    """Counts ticks of 2^:data:`TICK_BITS` cycles, modulo 2^32. Its clock never stops.
+    """Counts ticks of 2^``tick_bits`` cycles (default :data:`TICK_BITS`), modulo 2^32. Its clock never stops.
 
     Members
     -------
@@ -34,7 +34,10 @@ class Timebase(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         cycle = Signal(self._tick_bits)
-        m.d.sync += [cycle.eq(cycle + 1), self.tick.eq(cycle == (1 << self._tick_bits) - 2)]
+        following = Signal(self._tick_bits)
+        m.d.comb += following.eq(cycle + 1)
+        # Of no bits: every cycle is a tick.
+        m.d.sync += [cycle.eq(following), self.tick.eq(following == (1 << self._tick_bits) - 1)]
         with m.If(self.tick):
             m.d.sync += self.now.eq(self.now + 1)
         return m

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
@@ -14,6 +15,7 @@ from ahasd.rtl import signatures as s
 from ahasd.rtl.axi_lite import AxiLiteSignature
 from ahasd.rtl.clock_crossing import AsyncQueue, LinkEnd
 from ahasd.rtl.control_unit import ControlUnit
+from ahasd.rtl.predictor import EntropyHistoryPredictor, Predictor
 from ahasd.rtl.rank_gate import RANKS, RankGate
 from ahasd.rtl.recovery import Recovery
 from ahasd.rtl.registers.ahasd_map import REGISTERS
@@ -36,6 +38,14 @@ class AhasdTop(wiring.Component):
     A reset of either side empties the crossing between them. After one of the NPU side, the sequence is
     given up: the running verification, too; a bit of ERRORS and INTERRUPT_STATUS says so when it has ended,
     and COMMITTED how many tokens stand. After one of the memory side, the NPU is told by ``npu_flush``.
+
+    Parameters
+    ----------
+    params : UnitParams
+    tick_bits : int
+        Logarithm of cycles of ``mem_clk`` a tick of the timebase.
+    predictor : callable from UnitParams to Predictor
+        See :class:`~ahasd.rtl.control_unit.ControlUnit`.
 
     Members
     -------
@@ -80,9 +90,15 @@ class AhasdTop(wiring.Component):
     feedback: stream.Interface
     npu_flush: Signal
 
-    def __init__(self, params: UnitParams | None = None, tick_bits: int = TICK_BITS) -> None:
+    def __init__(
+        self,
+        params: UnitParams | None = None,
+        tick_bits: int = TICK_BITS,
+        predictor: Callable[[UnitParams], Predictor] = EntropyHistoryPredictor,
+    ) -> None:
         self.params = p = params or UnitParams()
         self._tick_bits = tick_bits
+        self._predictor = predictor
         super().__init__(
             {
                 "mem_clk": In(1),
@@ -113,7 +129,7 @@ class AhasdTop(wiring.Component):
         m = Module()
         p = self.params
         self._domains(m)
-        unit, gate = ControlUnit(p), RankGate(p)
+        unit, gate = ControlUnit(p, self._predictor), RankGate(p)
         registers, recovery, timebase = ControlRegisters(p), Recovery(), Timebase(p, self._tick_bits)
         m.submodules.control_unit = DomainRenamer("unit")(unit)
         m.submodules.rank_gate = DomainRenamer("core")(gate)

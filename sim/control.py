@@ -156,6 +156,8 @@ class Control:
         for output in outputs:
             if self._watch is not None:
                 self._watch(output)
+            if output.inside:
+                continue
             if isinstance(output, engines.Decided):
                 self._pass_on(output.decision)
             elif isinstance(output.event, Token):

@@ -8,12 +8,15 @@ told them all inputs, so that every engine takes the same inputs at the same edg
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ahasd.models.control.events import Decision, Event
 from ahasd.models.control.params import ControlConfig
 
-__all__ = ["CLOCK_PS", "ControlEngine", "Decided", "Output", "Taken"]
+if TYPE_CHECKING:
+    from ahasd.sim.observer import Observer
+
+__all__ = ["CLOCK_PS", "ControlEngine", "Decided", "Finishing", "Output", "Taken"]
 
 CLOCK_PS = 1250
 """Period of the memory-side control clock, ps (800 MHz, platform specification)."""
@@ -21,19 +24,28 @@ CLOCK_PS = 1250
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The unit has taken an event (None: the start command) at an edge, reading the timebase ``now``."""
+    """The unit has taken an event (None: the start command) at an edge, reading the timebase ``now``.
+
+    ``inside``: the engine gave that event itself, for the PIM; so no module waits for it.
+    """
 
     edge: int
     event: Event | None
     now: int
+    inside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A decision took effect at an edge: a commit's or request's last token was taken, or abort is up."""
+    """A decision took effect at an edge: a commit's or request's last token was taken, or abort is up.
+
+    ``inside``: a request that was aborted before it was taken, or that abort. No module hears of it; the tokens
+    of such a request mean nothing.
+    """
 
     edge: int
     decision: Decision
+    inside: bool = False
 
 
 Output = Taken | Decided
@@ -67,3 +79,17 @@ class ControlEngine(Protocol):
 
     def report(self) -> dict[str, object]:
         """For the ``engine`` key of a run: name, cycles driven, versions."""
+
+
+@runtime_checkable
+class Finishing(Protocol):
+    """An engine that has something to check when the run is over."""
+
+    def finish(self, observer: Observer) -> None:
+        """End the sequence under the eyes of ``observer``, a copy of the run's.
+
+        Raises
+        ------
+        ModelError
+            If the engine is not in the state of its golden unit.
+        """

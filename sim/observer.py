@@ -79,6 +79,16 @@ class _Closed:
     go_on: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """A decision that has not been seen yet: of which event, when that was taken, and its kind of latency."""
+
+    decision: Decision
+    step: int
+    taken: int
+    path: str
+
+
 @dataclass(slots=True)
 class _Books:
     """Sums over the events so far. Tokens."""
@@ -100,20 +110,24 @@ class Observer:
     config : ControlConfig
     make : callable
         Makes the golden unit, as the engine's own.
+    late : bool
+        Decisions may come out after the next event was taken, in order for each receiver; else all of an
+        event must be there by then.
     """
 
-    def __init__(self, config: ControlConfig, make: Callable[[], ControlUnit] = ControlUnit) -> None:
+    def __init__(
+        self, config: ControlConfig, make: Callable[[], ControlUnit] = ControlUnit, late: bool = False
+    ) -> None:
         self.unit = make()
         self.config = config
+        self._late = late
         self.steps: list[Step] = []
         self.looks: list[TimerLook] = []
         self.drops: list[Dropped] = []
         self.latency: dict[str, Latency] = {}
         self.books = _Books()
         self._closed: list[_Closed] = []
-        self._expected: list[Decision] = []
-        self._taken = 0
-        self._work = Work()
+        self._expected: list[_Expected] = []
 
     @property
     def counters(self) -> dict[str, int]:
@@ -138,32 +152,51 @@ class Observer:
             If the golden unit does not decide so, or decides more: names event and decision.
         """
         if isinstance(output, Taken):
-            self._missing()
+            if not self._late:
+                self.complete()
             self._take(output)
         else:
             self._compare(output)
 
-    def _missing(self) -> None:
-        if self._expected:
-            raise ModelError(f"{self._where()}: the engine did not decide {self._expected[0]}")
+    def complete(self) -> None:
+        """All that was to be decided so far has come out.
 
-    def _where(self) -> str:
-        return f"event {len(self.steps)} ({self.steps[-1].event or 'start'})"
+        Raises
+        ------
+        ModelError
+            If not.
+        """
+        if self._expected:
+            missing = self._expected[0]
+            where = self._where(missing.step)
+            raise ModelError(f"{where}: the engine did not decide {missing.decision}")
+
+    def stop(self) -> None:
+        """Software stops the sequence, at rest."""
+        self._expect(self.unit.stop().decisions, Work(kind="stop"), 0)
+
+    def _where(self, step: int) -> str:
+        return f"event {step} ({self.steps[step - 1].event or 'start'})"
+
+    def _expect(self, decisions: list[Decision], work: Work, taken: int) -> None:
+        for decision in decisions:
+            path = f".{work.path.value}" if isinstance(decision, Draft | Preverify) else ""
+            kind = f"{work.kind}{path}.{type(decision).__name__.lower()}"
+            self._expected.append(_Expected(decision, len(self.steps), taken, kind))
 
     def _compare(self, output: Decided) -> None:
-        if output.decision not in self._expected:
-            raise ModelError(
-                f"{self._where()}: the engine decided {output.decision}, the golden unit {self._expected}"
-            )
-        self._expected.remove(output.decision)
-        kind = type(output.decision).__name__.lower()
-        path = f".{self._work.path.value}" if isinstance(output.decision, Draft | Preverify) else ""
-        name = f"{self._work.kind}{path}.{kind}"
-        self.latency.setdefault(name, Latency()).add(output.edge - self._taken)
+        channel = _channel(output.decision)
+        found = next((e for e in self._expected if _channel(e.decision) == channel), None)
+        if found is None or not _same(found.decision, output):
+            expected = [e.decision for e in self._expected]
+            where = self._where(len(self.steps))
+            raise ModelError(f"{where}: the engine decided {output.decision}, the golden unit {expected}")
+        self._expected.remove(found)
+        if not output.inside:
+            self.latency.setdefault(found.path, Latency()).add(output.edge - found.taken)
 
     def _take(self, taken: Taken) -> None:
         unit = self.unit
-        self._taken = taken.edge
         if taken.event is None:
             unit.configure(self.config)
             outcome = unit.start(taken.now)
@@ -174,8 +207,7 @@ class Observer:
                 raise ModelError(f"{taken.event} breaks the protocol: {outcome.violation.name}")
             self._account(taken, before, outcome.work, outcome.decisions)
         self.steps.append(Step(taken.now, taken.event, outcome.decisions))
-        self._work = outcome.work
-        self._expected = list(outcome.decisions)
+        self._expect(outcome.decisions, outcome.work, taken.edge)
         if outcome.work.path is TaskPath.TIMER:
             self.looks.append(TimerLook(taken.now, unit.predicted_left(taken.now) + unit.pdct.predict(1)))
 
@@ -251,3 +283,18 @@ class Observer:
                 accepted -= 1
                 self.books.correct += entry.go_on
         self._closed = alive
+
+
+def _channel(decision: Decision) -> str:
+    """Who receives it: of each receiver's decisions the order counts."""
+    return "task" if isinstance(decision, Draft | Preverify) else type(decision).__name__
+
+
+def _same(expected: Decision, output: Decided) -> bool:
+    found = output.decision
+    if output.inside and isinstance(found, Draft | Preverify):  # its tokens mean nothing
+        assert isinstance(expected, Draft | Preverify)
+        return (type(found), found.position, len(found.tokens)) == (
+            type(expected), expected.position, len(expected.tokens),
+        )  # fmt: skip
+    return found == expected

@@ -62,7 +62,7 @@ class CompileGates:
         cxx = build.compiler()
         if cxx is None:
             raise ToolError("gates: no C++ compiler found (looked for $CXX, g++, clang++, c++)")
-        glue = files("ahasd.sim.compiled").joinpath("glue.cc").read_text(encoding="utf-8")
+        glue = build.glue("glue.cc")
         own = Path(__file__).with_suffix(".cc").read_text(encoding="utf-8")
         text = "\n".join(
             [

@@ -1,54 +1,11 @@
-// Runs a CXXRTL control unit in C++ until something comes out of it. Included after the generated model;
-// the constants before it are the bit positions of the ports' fields. See engine.py for the Python side.
-
-#include <algorithm>
-#include <cstdint>
-#include <vector>
+// Runs a CXXRTL control unit in C++ until something comes out of it. Included after the generated model and
+// common.cc. See engine.py for the Python side.
 
 namespace {
 
 using Model = cxxrtl_design::p_control__unit;
 
-enum Record : uint64_t { TAKEN = 0, STARTED = 1, COMMITTED = 2, ABORTED = 3, VERIFY = 4, DRAFT = 5, PREVERIFY = 6 };
-enum { TOKEN, FEEDBACK, RESULT, SLOTS };
-constexpr int64_t NEVER = INT64_MAX;
-
-template <size_t BITS>
-uint64_t get(const value<BITS> &v) {
-    uint64_t bits = v.data[0];
-    if constexpr (BITS > 32) bits |= static_cast<uint64_t>(v.data[1]) << 32;
-    return bits;
-}
-
-template <size_t BITS> // an output that is a register
-uint64_t get(const wire<BITS> &w) {
-    return get(w.curr);
-}
-
-template <size_t BITS>
-const value<BITS> &current(const value<BITS> &v) {
-    return v;
-}
-
-template <size_t BITS>
-const value<BITS> &current(const wire<BITS> &w) {
-    return w.curr;
-}
-
-template <size_t BITS>
-void set(value<BITS> &v, uint64_t bits) {
-    v.data[0] = static_cast<uint32_t>(bits);
-    if constexpr (BITS > 32) v.data[1] = static_cast<uint32_t>(bits >> 32);
-}
-
-uint64_t field(uint64_t bits, int offset, int width) { return bits >> offset & ((uint64_t{1} << width) - 1); }
-
-struct Request {
-    uint64_t position = 0;
-    std::vector<uint64_t> tokens;
-};
-
-struct Unit {
+struct Unit : Recorder {
     Model model;
     int64_t edge = 0;
     int64_t driven = 0;
@@ -62,7 +19,6 @@ struct Unit {
     bool broken = false;  // a register changed although clk_req was low
     std::vector<uint64_t> committed;
     Request verify, task;
-    std::vector<uint64_t> out;
     uint64_t *buffer = nullptr;
     size_t buffer_words = 0;
 
@@ -105,26 +61,7 @@ struct Unit {
         }
     }
 
-    void record(uint64_t kind, const std::vector<uint64_t> &values = {}) {
-        out.push_back(static_cast<uint64_t>(edge));
-        out.push_back(kind);
-        out.push_back(values.size());
-        out.insert(out.end(), values.begin(), values.end());
-    }
-
-    void take_request(Request &request, uint64_t beat, bool is_task) {
-        uint64_t data = field(beat, REQUEST_DATA_OFFSET, REQUEST_DATA_WIDTH);
-        if (field(beat, REQUEST_HEADER_OFFSET, 1)) {
-            request.position = field(data, HEADER_POSITION_OFFSET, HEADER_POSITION_WIDTH);
-            request.tokens.assign(1, request.position);
-            return;
-        }
-        request.tokens.push_back(data);
-        if (field(beat, REQUEST_LAST_OFFSET, 1)) {
-            bool preverify = field(beat, REQUEST_KIND_OFFSET, 1);
-            record(!is_task ? VERIFY : preverify ? PREVERIFY : DRAFT, request.tokens);
-        }
-    }
+    void record(uint64_t kind, const std::vector<uint64_t> &values = {}) { Recorder::record(edge, kind, values); }
 
     // What the coming edge transfers; the clock is low and the model has settled.
     void sample() {
@@ -140,8 +77,12 @@ struct Unit {
                 committed.clear();
             }
         }
-        if (get(model.p_verify____valid)) take_request(verify, get(model.p_verify____payload), false);
-        if (get(model.p_task____valid)) take_request(task, get(model.p_task____payload), true);
+        if (get(model.p_verify____valid) && verify.take(get(model.p_verify____payload)))
+            record(VERIFY, verify.words);
+        if (get(model.p_task____valid)) {
+            uint64_t beat = get(model.p_task____payload);
+            if (task.take(beat)) record(task.preverify(beat) ? PREVERIFY : DRAFT, task.words);
+        }
     }
 
     // The edge `at` with timebase `now`, if the unit asks for it (or `every`); else it rests and this is false.
