@@ -88,6 +88,11 @@ class Trace:
         """Id of the last prompt token."""
         return int(self.prompt[-1])
 
+    @property
+    def largest_id(self) -> int:
+        """Of all token ids."""
+        return int(max(self.y.max(), self.draft.max(), self.prompt.max()))
+
     def text(self, ids: list[int]) -> str:
         """The ids as text; an id without a piece is shown as ``<id>``."""
         return "".join(self.pieces.get(i, f"<{i}>") for i in ids)

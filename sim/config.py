@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ahasd.models.control.params import ControlConfig
+from ahasd.models.control.params import ControlConfig, UnitParams
 from ahasd.models.errors import ConfigError
 from ahasd.models.language_files import DEFAULT_PAIR
 from ahasd.models.platform import DEFAULT_PLATFORM
@@ -17,14 +17,57 @@ from ahasd.models.split.settings import SearchSettings
 from ahasd.models.traces import DEFAULT_TRACE
 from ahasd.sim.systems import DEFAULT_SYSTEM
 
-__all__ = ["ControlSettings", "RunConfig", "SystemSettings"]
+__all__ = ["ControlSettings", "RunConfig", "SystemSettings", "UnitSettings"]
 
 _R = ControlConfig.RANGES
+
+
+_SIZES = UnitParams.RANGES
+
+
+def _size(key: str, **more: Any) -> Any:
+    low, high = _SIZES[key]
+    return param(getattr(UnitParams(), key), low=low, high=high, **more)
 
 
 def _ranged(default: Any, key: str, **more: Any) -> Any:
     low, high = _R[key]
     return param(default, low=low, high=high, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitSettings:
+    """``control.unit.*``: sizes of the control unit, the same in every engine."""
+
+    bucket_bits: int = _size("bucket_bits", unit="bits", note="PHT entries: 2^(2 bucket_bits + llr_bits)")
+    history: int = _size("history", unit="batches", note="a power of two")
+    llr_bits: int = _size("llr_bits", unit="bits", note="closed batches at most: 2^llr_bits - 1")
+    cycle_entries: int = _size("cycle_entries", note="of each cycle table, a power of two")
+    queue_depth: int = _size("queue_depth", unit="tokens", note="a power of two of at least 2^llr_bits x 16")
+    token_bits: int = _size("token_bits", unit="bits")
+
+    def __post_init__(self) -> None:
+        check(self)
+        _ = self.params
+
+    @property
+    def params(self) -> UnitParams:
+        """As golden model and RTL take them."""
+        return UnitParams(**{field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
+
+    def check_ids(self, largest: int, where: str) -> None:
+        """Token ids up to ``largest`` fit.
+
+        Raises
+        ------
+        ConfigError
+            If they do not.
+        """
+        if largest >> self.token_bits:
+            raise ConfigError(
+                f"control.unit.token_bits: {self.token_bits} must be at least {largest.bit_length()} for the "
+                f"token ids of {where}, up to {largest}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +97,12 @@ class ControlSettings:
         None, unit="nats", low=0.01, high=12.48, note="None: the trace set's provenance"
     )
     predictor: str = param("edc", choices=("edc", "always-go"), note="draft-control predictor behind EDC")
+    unit: UnitSettings = field(default_factory=UnitSettings)
 
     def __post_init__(self) -> None:
         check(self)
+        if self.prompt_token is not None:
+            self.unit.check_ids(self.prompt_token, "control.prompt_token")
         if self.tick_cycles & (self.tick_cycles - 1):
             raise ConfigError(f"tick_cycles: {self.tick_cycles} must be a power of two from 1 to 65536")
 

@@ -125,12 +125,12 @@ class Miter:
         for name, net in self.gate.names.items():
             aliases.setdefault(net, []).append(name)
         for net, next_state in self.gate.registers.items():
-            name = next((name for name in aliases.get(net, []) if name in known), None)
-            if name is None:
+            same = next((name for name in aliases.get(net, []) if name in known), None)
+            if same is None:
                 self.unpaired.append(min(aliases.get(net, [str(net)])))
                 continue
-            self._shared[net] = known[name]
-            self.pairs.append((name, self.gold.registers[known[name]], next_state))
+            self._shared[net] = known[same]
+            self.pairs.append((same, self.gold.registers[known[same]], next_state))
         outputs = dict(self.gold.port_bits("output"))
         self.pairs += [(name, outputs[name], net) for name, net in self.gate.port_bits("output")]
 

@@ -101,7 +101,9 @@ def _check_outputs(config: RunConfig, record: Path | None, vcd: Path | None) -> 
     from ahasd.sim.run import prepare
 
     plan = prepare(config)
-    if plan.engine == "compiled" and not is_built(predictor=plan.control.predictor):
+    if plan.engine == "compiled" and not is_built(
+        predictor=plan.control.predictor, params=plan.control.unit.params
+    ):
         announce("compiling the RTL, once for this version of it (some ten seconds) ...")
     for option, path in (("--record", record), ("--vcd", vcd)):
         if path is None:
