@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: bench formal mutation run test test-hdl lint format verilog install clean help
+.PHONY: bench cocotb formal mutation run test test-hdl lint format verilog install clean help
 
 help:            ## What there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -29,6 +29,11 @@ format: install  ## Format all sources
 
 verilog: install  ## SystemVerilog of the control unit, into build/rtl
 	$(BIN)/ahasd verilog control_unit -o build/rtl
+
+SIMULATORS := verilator $(if $(shell command -v iverilog),icarus)
+
+cocotb: install  ## All benches with all vectors on the generated Verilog, on Verilator and, if installed, Icarus
+	for simulator in $(SIMULATORS); do $(BIN)/ahasd cocotb --simulator $$simulator || exit 1; done
 
 formal: install  ## Proofs with their negative controls, into docs/reports/formal.md
 	mkdir -p docs/reports

@@ -85,10 +85,13 @@ def top_library(tick_cycles: int = 256, predictor: str = "edc") -> Path:
     return _library("top", _Top(tick_cycles.bit_length() - 1, predictor))
 
 
-def is_built(predictor: str = "edc", *, top: bool = False, tick_cycles: int = 256) -> bool:
+def is_built(
+    predictor: str = "edc", *, params: UnitParams | None = None, top: bool = False, tick_cycles: int = 256
+) -> bool:
     """The library would be found built (or there is no compiler, so it would only be complained about)."""
     cxx = compiler()
-    design = _Top(tick_cycles.bit_length() - 1, predictor) if top else _Unit(UnitParams(), predictor, None)
+    unit = _Unit(params or UnitParams(), predictor, None)
+    design = _Top(tick_cycles.bit_length() - 1, predictor) if top else unit
     return cxx is None or (_folder(cxx, design) / "unit.so").exists()
 
 

@@ -22,7 +22,7 @@ def asynchronous(setup: Setup) -> Assembly:
     """EDC and TVC are in ``setup.control``, the attention unit in ``setup.costs``."""
     assert setup.engine is not None, "a system with a control unit is given an engine"
     env = simpy.Environment()
-    observer = Observer(setup.control, setup.golden)
+    observer = Observer(setup.control, setup.golden, late=getattr(setup.engine, "late", False))
     control = Control(env, setup.engine, setup.control, setup.clock_ps, observer.watch)
     return assemble(env, setup, control, observer)
 

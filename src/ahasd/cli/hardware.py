@@ -10,7 +10,7 @@ import typer
 from ahasd.cli import options
 
 VERILOG_EXAMPLE = "Example: ahasd verilog control_unit -o build/rtl"
-COCOTB_EXAMPLE = "Example: ahasd cocotb control_unit --simulator verilator --seed 7"
+COCOTB_EXAMPLE = "Example: ahasd cocotb ahasd_top --simulator icarus --seed 7"
 
 Block = Annotated[str, typer.Argument(help="Block, such as control_unit or pht.", metavar="BLOCK")]
 

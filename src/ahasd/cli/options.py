@@ -51,7 +51,8 @@ Tokens = Annotated[int, typer.Option(help="Tokens to commit, of each trace.", me
 Engine = Annotated[
     str | None,
     typer.Option(
-        help="Control unit in the loop: golden, rtl, compiled (rtl where there is no C++ compiler).",
+        help="Control unit in the loop: golden, rtl, compiled (rtl where there is no C++ compiler), or top: "
+        "the whole hardware, programmed over AXI4-Lite.",
         show_default="compiled",
         metavar="ENGINE",
     ),

@@ -17,7 +17,7 @@ def replay(
         typer.Argument(help="Files in the replay format; with --check and none, all that come with ahasd."),
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="Control unit to drive: golden, rtl, compiled.", metavar="ENGINE")
+        str, typer.Option(help="Control unit to drive: golden, rtl, compiled, top.", metavar="ENGINE")
     ] = "golden",
     check: Annotated[
         bool, typer.Option("--check", help="Compare with the recorded decisions; exit 1 at a difference.")

@@ -101,10 +101,11 @@ def _check_outputs(config: RunConfig, record: Path | None, vcd: Path | None) -> 
     from ahasd.sim.run import prepare
 
     plan = prepare(config)
-    if plan.engine == "compiled" and not is_built(
-        predictor=plan.control.predictor, params=plan.control.unit.params
-    ):
-        announce("compiling the RTL, once for this version of it (some ten seconds) ...")
+    control, top = plan.control, plan.engine == "top"
+    built = is_built(control.predictor, params=control.unit.params, top=top, tick_cycles=control.tick_cycles)
+    if plan.engine in ("compiled", "top") and not built:
+        length = "a minute or more" if top else "some ten seconds"
+        announce(f"compiling the RTL, once for this version of it ({length}) ...")
     for option, path in (("--record", record), ("--vcd", vcd)):
         if path is None:
             continue
