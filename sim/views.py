@@ -121,7 +121,8 @@ def _time(ps: float) -> str:
 
 def timeline(run: TraceResult, count: int = 20) -> list[str]:
     """The first ``count`` verifications, a line each, with what the PIM did in the meantime."""
-    lines = ["    start ms  verification                     PIM meanwhile"]
+    drafter = "drafting" if run.tally.pim is None else "PIM"
+    lines = [f"    start ms  verification                     {drafter} meanwhile"]
     begins = [span.begin for span in run.pim_spans]
     for span in run.npu_spans[:count]:
         end = run.tally.time_ps if span.end is None else span.end

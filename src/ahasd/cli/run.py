@@ -27,7 +27,10 @@ def run(
     system: Annotated[
         str | None,
         typer.Option(
-            help="npu-pim-sync, async[+aau][+edc][+tvc] or ahasd.", show_default="ahasd", metavar="SYSTEM"
+            help="ahasd, async[+aau][+edc][+tvc], npu-pim-sync, npu-only, pim-only, pim-sd, specpim, "
+            "specpim-gpu, gpu-only, gpu-mobile, oracle, or a .py file with one.",
+            show_default="ahasd",
+            metavar="SYSTEM",
         ),
     ] = None,
     pair: options.Pair = None,
