@@ -101,7 +101,9 @@ class AxiLiteSubordinate(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         axi = self.axi
-        has_address, has_data, has_read = Signal(), Signal(), Signal()
+        has_address = Signal()
+        has_data = Signal()
+        has_read = Signal()
         # Ready is a register of its own: low in reset, when nothing may be taken.
         with m.If(axi.awvalid & axi.awready):
             m.d.sync += [has_address.eq(1), self.write_address.eq(axi.awaddr), axi.awready.eq(0)]

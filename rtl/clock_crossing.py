@@ -146,8 +146,10 @@ class AsyncQueue(wiring.Component):
         m.submodules.storage = storage
         write = storage.write_port(domain=into)
         read = storage.read_port(domain="comb")
-        written, written_gray = Signal(bits), Signal(bits)
-        taken, taken_gray = Signal(bits), Signal(bits)
+        written = Signal(bits)
+        written_gray = Signal(bits)
+        taken = Signal(bits)
+        taken_gray = Signal(bits)
         taken_there = _synchronize(m, taken_gray, into, POINTER_STAGES, "taken", self.i_clear)
         written_there = _synchronize(m, written_gray, out_of, POINTER_STAGES, "written", self.o_clear)
 

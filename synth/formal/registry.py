@@ -11,10 +11,13 @@ from amaranth.lib.wiring import Component
 
 from ahasd.models.control.params import UnitParams
 from ahasd.models.errors import ConfigError
+from ahasd.rtl.axi_lite import AxiLiteSubordinate
 from ahasd.rtl.control_unit import ControlUnit
 from ahasd.rtl.pht import PatternHistoryTable
 from ahasd.rtl.rank_gate import RankGate
+from ahasd.rtl.registers.ahasd_map import REGISTERS
 from ahasd.synth.formal import block_properties as blocks
+from ahasd.synth.formal import interface_properties as interfaces
 from ahasd.synth.formal import unit_covers as covers
 from ahasd.synth.formal import unit_properties as unit
 from ahasd.synth.formal.bench import Bench
@@ -64,6 +67,10 @@ def _table() -> Component:
 
 def _gate() -> Component:
     return RankGate()
+
+
+def _bus() -> Component:
+    return AxiLiteSubordinate(REGISTERS.address_bits)
 
 
 def _covered(build: Build, depth: int) -> Cover:
@@ -186,6 +193,24 @@ PROPERTIES: tuple[Property, ...] = (
         component=_gate,
         component_name="rank gate",
         cover=Cover(build=blocks.cover_ranks, component=_gate, depth=10),
+    ),
+    Property(
+        name="bus-answers-once",
+        statement="every AXI4-Lite request is answered exactly once, in the cycle after its access, which is "
+        "made as soon as the last answer is taken; answers hold until taken",
+        build=interfaces.bus_answers_once,
+        component=_bus,
+        component_name="AXI4-Lite subordinate",
+        cover=Cover(build=interfaces.cover_bus, component=_bus, depth=14),
+    ),
+    Property(
+        name="crossing-keeps-all",
+        statement="between any two clocks every payload arrives once, unchanged and in order, and holds "
+        f"until taken (depth {interfaces.DEPTH}, no reset)",
+        build=interfaces.crossing_keeps_all,
+        component=interfaces.Crossed,
+        component_name="queue between clocks",
+        cover=Cover(build=interfaces.cover_crossing, component=interfaces.Crossed, depth=26),
     ),
 )
 """All proofs. The invariant's come first: most others take it for granted."""

@@ -134,5 +134,29 @@ SEEDS = (
         "",
         _when(lambda s: s("target_grant"), "rank_enable", lambda s: s("draft_ranks") | s("target_ranks")),
     ),
+    Seed(
+        "the bus takes an address while it holds one",
+        "bus-answers-once",
+        "",
+        _when(lambda s: s("has_address"), "axi__awready", 1),
+    ),
+    Seed(
+        "a read's answer is withdrawn after a cycle",
+        "bus-answers-once",
+        "",
+        _when(lambda s: s("axi__rvalid"), "axi__rvalid", 0),
+    ),
+    Seed(
+        "the queue takes one payload too many",
+        "crossing-keeps-all",
+        "queue",
+        _when(lambda s: s("taken_3")[0], "i__ready", 1, "comb"),
+    ),
+    Seed(
+        "the receiver believes a pointer a step too far",
+        "crossing-keeps-all",
+        "queue",
+        _when(lambda s: s("written_3")[0], "written_3", lambda s: s("written_3") ^ 6),
+    ),
 )
 """All seeds, by the proof that must find them."""

