@@ -39,6 +39,9 @@ formal: install  ## Proofs with their negative controls, into docs/reports/forma
 	mkdir -p docs/reports
 	$(BIN)/ahasd formal --controls --report docs/reports/formal.md
 
+dse: install     ## Area, clock, latency and throughput against the unit's sizes, into docs/reports/dse.md; goes on if broken off
+	$(BIN)/ahasd sweep --report docs/reports/dse.md
+
 mutation: install  ## Mutants of the control unit's netlist, into docs/reports/mutation.md
 	mkdir -p docs/reports
 	$(BIN)/python -m ahasd.synth.mutation --report docs/reports/mutation.md

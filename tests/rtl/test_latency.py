@@ -12,6 +12,7 @@ import pytest
 
 from ahasd.models.control.events import Abort, Commit, Verify
 from ahasd.models.control.latency import latency
+from ahasd.models.control.params import UnitParams
 from ahasd.models.control.unit import ControlUnit as GoldenControlUnit
 from ahasd.models.control.unit import Outcome
 from ahasd.models.control.work import TaskPath, Work
@@ -41,9 +42,9 @@ class Edges:
     task_taken: int | None = None
 
 
-def expected_edges(outcome: Outcome) -> Edges:
+def expected_edges(outcome: Outcome, params: UnitParams) -> Edges:
     """An abort's time counts only if there was a task to abort."""
-    timing = latency(outcome.work)
+    timing = latency(outcome.work, params)
     abort = timing.abort if Abort() in outcome.decisions else None
     return Edges(timing.free, timing.committed, abort, timing.verify_taken, timing.task_taken)
 
@@ -67,9 +68,11 @@ def seen_edges(unit: RtlReplayUnit | CompiledReplayUnit) -> Edges:
     return Edges(unit.free - unit.taken, **seen)
 
 
-def works(recording: Replay, unit: RtlReplayUnit | CompiledReplayUnit | None = None) -> Iterator[Work]:
+def works(
+    recording: Replay, unit: RtlReplayUnit | CompiledReplayUnit | None = None, params: UnitParams = PARAMS
+) -> Iterator[Work]:
     """The golden unit's work for each event; ``unit`` must decide the same and take as long."""
-    golden = GoldenControlUnit()
+    golden = GoldenControlUnit(params)
     golden.configure(recording.config)
     for number, step in enumerate(recording.steps, 2):
         if step.event is None:
@@ -82,7 +85,7 @@ def works(recording: Replay, unit: RtlReplayUnit | CompiledReplayUnit | None = N
                 decisions = unit.step(step.event, step.at)
         if unit is not None:
             assert decisions == outcome.decisions
-            assert seen_edges(unit) == expected_edges(outcome), f"line {number}: {outcome}"
+            assert seen_edges(unit) == expected_edges(outcome, params), f"line {number}: {outcome}"
         yield outcome.work
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TIMING_EXAMPLE = "Example: ahasd timing preverify_timer --paths 1"
 EQUIV_EXAMPLE = "Example: ahasd equiv batch_list"
-SWEEP_EXAMPLE = "Example: ahasd sweep > sizes.md"
+SWEEP_EXAMPLE = "Example: ahasd sweep default 'ring 256'"
 POWER_EXAMPLE = (
     "Example: ahasd run --record run.jsonl --json > run.json && ahasd power run.jsonl --run run.json"
 )
@@ -165,18 +165,29 @@ def equiv(
 
 
 def sweep(
+    variants: Annotated[
+        list[str] | None,
+        typer.Argument(help="Variants by name, such as 'ring 256'; all if none is given.", metavar="NAME..."),
+    ] = None,
     liberty: Liberty = "nangate45",
     yosys: Yosys = "yowasp",
     engine: Annotated[str, typer.Option(help="Analyser: opensta, own, or auto.", metavar="ENGINE")] = "auto",
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write the table there too, and beside it as CSV.", metavar="FILE"),
+    ] = None,
 ) -> None:
-    """Area and clock of the control unit against its sizes, a table in Markdown (minutes for each row)."""
+    """Area, clock, latency and system throughput against the unit's sizes (minutes a row the first time)."""
+    from ahasd.synth.opensta import find_sta
     from ahasd.synth.sweep import sweep as run
+    from ahasd.synth.sweep_report import HEADER, csv_text, markdown, row
 
-    print("| variant | um2 | storage um2 | flip-flops | ns | MHz |\n|---|---|---|---|---|---|")
-    for p in run(liberty=liberty, yosys=yosys, engine=engine):
-        if p.problem:
-            print(f"| {p.name} | cannot be built: {p.problem} | | | | |", flush=True)
-            continue
-        cells = [f"{p.um2:.0f}", f"{p.storage_um2:.0f}", f"{p.flops:.0f}"]
-        cells += [f"{p.period_ns:.3f}", f"{1000 / p.period_ns:.0f}"]
-        print(f"| {p.name} | {' | '.join(cells)} |", flush=True)
+    print(HEADER, flush=True)
+    points = []
+    for point in run(variants or (), liberty=liberty, yosys=yosys, engine=engine):
+        points.append(point)
+        print(row(point, next((p for p in points if not p.sizes), None)), flush=True)
+    if report is not None:
+        chosen = engine if engine != "auto" else ("opensta" if find_sta() else "own")
+        report.write_text(markdown(points, liberty, chosen), encoding="utf-8")
+        report.with_suffix(".csv").write_text(csv_text(points), encoding="utf-8")
