@@ -25,6 +25,8 @@ class Assumption:
     """Source."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     platform: str = DEFAULT_PLATFORM
+    leaves: frozenset[str] = frozenset()
+    """Systems on which settings and platform have no effect: they are not run again."""
     traces: tuple[str, ...] = ()
     """Instead of the usual ones."""
     policies: Mapping[str, str] = field(default_factory=dict)
@@ -45,6 +47,16 @@ class Assumption:
 
 
 DEFAULT = Assumption(id="default", text="the defaults")
+
+_DESKTOP = frozenset({"gpu-only", "specpim-gpu"})
+_OFF_CHIP = _DESKTOP | {"gpu-mobile", "npu-only"}
+_WITHOUT_TVC = frozenset(
+    {"gpu-only", "gpu-mobile", "npu-only", "specpim", "specpim-gpu", "npu-pim-sync"}
+    | {"async", "async+aau", "async+aau+edc"}
+)
+_PHONE = frozenset(
+    {"gpu-mobile", "npu-only", "specpim", "npu-pim-sync", "async", "async+aau", "async+aau+edc", "ahasd"}
+)
 
 _LP5 = {
     "platform.dram.ranks_per_channel": 16,
@@ -70,6 +82,7 @@ ASSUMPTIONS = (
         text="102.4 GOPS as the rate of all PIM units together",
         why="the table taken literally: 16 units x 4 MAC / 1.25 ns = 51.2 GMAC/s",
         settings={"platform.pim.lanes": 4},
+        leaves=_OFF_CHIP,
     ),
     Assumption(
         id="pim-C",
@@ -77,29 +90,34 @@ ASSUMPTIONS = (
         why="LP-Spec (arXiv 2508.07227) table II; dies of 1 GB, LPDDR5-6400 timing",
         platform="lpddr5-6400",
         settings=_LP5,
+        leaves=_DESKTOP,
     ),
     Assumption(
         id="tck-1250",
         text="the printed clock of 800 MHz for the memory",
         why="the table taken literally: all timing counts take twice the time",
         settings={"platform.dram.tck_ps": 1250},
+        leaves=_DESKTOP,
     ),
     Assumption(
         id="jedec",
         text="LPDDR5-6400 timing of the standard",
         why="JESD209-5B",
         platform="lpddr5-6400",
+        leaves=_DESKTOP,
     ),
     Assumption(
         id="contention-none",
         text="ranks that serve NPU and PIM at once",
         why="what the paper implies",
         settings={"platform.contention": "none"},
+        leaves=_WITHOUT_TVC,
     ),
     Assumption(
         id="contention-yield",
         text="ranks that alternate between NPU and PIM by layer",
         settings={"platform.contention": "yield"},
+        leaves=_WITHOUT_TVC,
     ),
     Assumption(
         id="draft-ranks-4",
@@ -116,6 +134,7 @@ ASSUMPTIONS = (
         text="a GPU runtime that takes 25 ms beside each pass of 32 layers",
         why="eager PyTorch, 20 to 30 ms (judgement); the paper does not say which runtime it used",
         settings={"platform.gpu.overhead_us": 25000},
+        leaves=_PHONE,
     ),
     Assumption(
         id="policy-paper",

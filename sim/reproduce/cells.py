@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import dataclasses
 import functools
 import hashlib
@@ -18,7 +19,7 @@ from ahasd.models.platform import DEFAULT_PLATFORM
 from ahasd.sim.config import RunConfig
 from ahasd.sim.ports import ModelError
 from ahasd.sim.run import simulate
-from ahasd.sim.spans import Span
+from ahasd.sim.spans import Span, overlap
 from ahasd.sim.systems import find_system
 
 __all__ = ["Cell", "Outcome", "code_digest", "run_cell"]
@@ -55,7 +56,7 @@ class Cell:
 
     def key(self) -> str:
         """Name of the result in the cache: all that it depends on, the code included."""
-        scope = [dataclasses.asdict(self), version("ahasd"), model_version.MODEL_VERSION, code_digest()]
+        scope = [dataclasses.asdict(self), model_version.MODEL_VERSION, code_digest()]
         return hashlib.sha256(json.dumps(scope, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -73,10 +74,10 @@ class Outcome:
 
 @functools.cache
 def code_digest() -> str:
-    """Of models and simulator: code without comments, tables, and the check sums of traces."""
+    """Of package version, models and simulator: code without comments, tables, check sums of traces."""
     models = Path(model_version.__file__).parent
     sim = Path(__file__).parents[1]
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(version("ahasd").encode())
     for root in (models, sim):
         for path in sorted(root.rglob("*")):
             name = path.relative_to(root).as_posix()
@@ -101,18 +102,22 @@ def run_cell(cell: Cell) -> Outcome:
     figures = result.to_dict()
     del figures["wall"], figures["config"]["settings"]
     run = result.runs[0]
-    figures["rounds"] = _shares(run.pim_spans, run.npu_spans)
+    figures["rounds"] = _shares(run.pim_spans, run.npu_spans, run.tally.time_ps)
     return Outcome(figures=figures)
 
 
-def _shares(pim: list[Span], npu: list[Span]) -> dict[str, float] | None:
-    """Least and largest share of PIM time in one round: a draft task and the verification after it."""
-    rounds = [
-        (draft.end - draft.begin, verify.end - verify.begin)
-        for draft, verify in zip(pim, npu, strict=False)
-        if draft.end is not None and verify.end is not None and draft.end <= verify.begin
-    ]
-    if not rounds or len(rounds) < min(len(pim), len(npu)) - 1:
-        return None  # not in lock-step
-    shares = [draft / (draft + verify) for draft, verify in rounds]
-    return {"pim_share_least": min(shares), "pim_share_most": max(shares)}
+def _shares(pim: list[Span], npu: list[Span], now: int) -> dict[str, float] | None:
+    """Least and largest share of PIM time in one round: draft tasks and the verification after them.
+
+    None where PIM and NPU ever work at the same time.
+    """
+    if overlap(pim, npu, now):
+        return None
+    begins = [span.begin for span in npu]
+    drafting = [0] * len(npu)
+    for span in pim:
+        following = bisect.bisect_left(begins, span.begin)
+        if following < len(npu):
+            drafting[following] += span.length(now)
+    shares = [draft / (draft + verify.length(now)) for draft, verify in zip(drafting, npu, strict=True)]
+    return {"pim_share_least": min(shares), "pim_share_most": max(shares)} if shares else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -42,22 +43,21 @@ class Grid:
     tokens: int = 1024
 
     def cells(self, assumption: Assumption = DEFAULT) -> dict[Point, Cell]:
-        """A cell for each combination, under ``assumption``."""
-        return {
-            Point(system, pair, policy, trace): Cell(
-                system=system,
-                pair=pair,
-                policy=assumption.policies.get(policy, policy),
-                trace=trace,
-                tokens=self.tokens,
-                platform=assumption.platform,
-                settings=tuple(sorted(assumption.settings.items())),
-            )
-            for pair in self.pairs
-            for policy in self.policies
-            for system in self.systems
-            for trace in assumption.traces or self.traces
-        }
+        """A cell for each combination, under ``assumption``; by default where it leaves a system alone."""
+        cells = {}
+        for pair, policy, system in itertools.product(self.pairs, self.policies, self.systems):
+            change = DEFAULT if system in assumption.leaves else assumption
+            for trace in assumption.traces or self.traces:
+                cells[Point(system, pair, policy, trace)] = Cell(
+                    system=system,
+                    pair=pair,
+                    policy=change.policies.get(policy, policy),
+                    trace=trace,
+                    tokens=self.tokens,
+                    platform=change.platform,
+                    settings=tuple(sorted(change.settings.items())),
+                )
+        return cells
 
 
 def _names(*sets: str) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ QUICK = Scope(
 FULL = Scope(
     name="full",
     main=Grid(traces=_names("smollm2-sampled")),
-    sensitivity=Grid(traces=_names("smollm2-sampled/00")),
+    sensitivity=Grid(traces=_names("smollm2-sampled/00"), tokens=512),
     engines=Grid(systems=("async", "async+aau+edc", "ahasd"), traces=("smollm2-sampled/00",), tokens=64),
 )
 
