@@ -68,6 +68,7 @@ def test_clear_and_start_take_as_long(sizes: dict[str, int]) -> None:
     """``clear``: tables or predictor, whichever takes longer."""
     params = UnitParams(**sizes)
     pair = Pair(params=params)
+    pair.configure(ControlConfig())
     for command in ("clear", "start"):
         taken = pair.unit.edge + 2  # seen in the cycle after the strobe
         outcome = getattr(pair, command)()
