@@ -38,6 +38,10 @@ class Pin:
             self._driven = value
             self._handle.value = value
 
+    def deposit(self, value: int) -> None:
+        """Set it once: a register, which the next edge may change."""
+        self._handle.value = value
+
 
 class Pressure:
     """When a consumer is ready: phases of readiness, of hesitation and of stalls."""

@@ -17,12 +17,19 @@ class Script:
         self._needs = needs(recording.steps)
         self._next = 1
         self.taken = 1
+        self.started = False
+        """The unit has taken the start command."""
         self.tasks = self.verifies = self.aborts = 0
 
     @property
     def ended(self) -> bool:
         """All events have been taken."""
         return self.taken == len(self._steps)
+
+    @property
+    def at(self) -> int:
+        """When the start, or then the next event, is taken, in ticks; the last one, if none is left."""
+        return self._steps[min(self.taken, len(self._steps) - 1) if self.started else 0].at
 
     def due(self, npu: bool) -> Event | None:
         """The next event, if it is due and of the NPU (of the PIM)."""

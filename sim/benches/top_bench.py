@@ -182,6 +182,9 @@ class TopBench:
                 continue
             self.quiet += 1
             assert self.quiet < HANG or not self._running, f"nothing happens; missing {self.expected}"
+            if self.script is not None:
+                self.inner["now"].deposit(self.script.at)
+            now = self._now()
             self._sequence()
             self._events()
             self._beats()
@@ -190,7 +193,11 @@ class TopBench:
             self.gate["rank_busy"].set(ranks.busy)
             self.gate["rank_closed"].set(~ranks.open & 0xFFFF)
             self.gate["target_grant"].set(ranks.grant)
-            self._nows.append(self.inner["now"].get())
+            self._nows.append(now)
+
+    def _now(self) -> int:
+        """The timebase that counts at the coming edge; a recording's is set in every cycle."""
+        return self.inner["now"].get() if self.script is None else self.script.at
 
     def status(self, name: str) -> int:
         return field(self.inner["status"].get(), self.ports["status"][name])
@@ -201,6 +208,8 @@ class TopBench:
         if running and not self._running:
             self.golden.configure(self.config)
             self._expect(self.golden.start(self._nows[0]).decisions)
+            if self.script is not None:
+                self.script.started = True
         if stopping and not self._stopping:
             self._expect(self.golden.stop().decisions)
         self._running, self._stopping = running, stopping
@@ -241,7 +250,7 @@ class TopBench:
                 pass
             port = self.ports["feedback"]
             self._taken(
-                Feedback(field(bits, port["accepted"]), field(bits, port["next"])), self.inner["now"].get()
+                Feedback(field(bits, port["accepted"]), field(bits, port["next"])), self._now()
             )
             self.bins["verdict taken"] += 1
 
