@@ -10,6 +10,7 @@ import pytest
 from ahasd.models.control.params import UnitParams
 from ahasd.models.control.unit import COUNTERS
 from ahasd.rtl.counters import Counters
+from ahasd.synth.formal.opened import Opened
 
 from .bench import PARAMS, pulse, simulate
 
@@ -66,3 +67,22 @@ def test_clear_wins() -> None:
         assert values(ctx, dut) == dict.fromkeys(COUNTERS, 0)
 
     simulate(dut, bench)
+
+
+def test_every_bit_is_carried_into() -> None:
+    """Set near each power of two, since no simulation counts that far; also done to mutants."""
+    dut = Counters(PARAMS)
+    opened = Opened(dut)
+    top = 1 << PARAMS.counter_bits
+
+    async def bench(ctx: Any) -> None:
+        for bit in range(PARAMS.counter_bits + 1):
+            for below in range(1, 4):
+                before = ((1 << bit) - below) % top
+                for name in COUNTERS:
+                    ctx.set(opened.signal(name), before)
+                await pulse(ctx, dut, count=(1 << len(COUNTERS)) - 1, dropped=100, preverified=7)
+                amounts = dict.fromkeys(COUNTERS, 1) | {"dropped": 100, "preverified": 7}
+                assert values(ctx, dut) == {name: (before + amounts[name]) % top for name in COUNTERS}
+
+    simulate(opened, bench)
