@@ -6,6 +6,7 @@ torch and transformers are imported when a model is opened (``pip install 'ahasd
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,10 @@ def _load(kind: str, folder: Path) -> Any:
     """``AutoTokenizer`` or ``AutoModelForCausalLM`` of a folder; nothing is fetched."""
     if not (folder / "config.json").is_file():
         raise ConfigError(f"{folder}: no config.json, expected a folder with a Hugging Face model")
+    transformers = _import("transformers")
+    transformers.utils.logging.disable_progress_bar()
     try:
-        return getattr(_import("transformers"), kind).from_pretrained(folder, local_files_only=True)
+        return getattr(transformers, kind).from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise ConfigError(f"{folder}: {kind} cannot be loaded ({str(error).splitlines()[0]})") from None
 
@@ -67,6 +70,9 @@ class HfModel:
         self.vocabulary = min(len(tokenizer), int(self._model.config.vocab_size))
         if not 2 <= self.vocabulary <= TOKEN_LIMIT:
             raise ConfigError(f"{folder}: has {self.vocabulary} tokens, expected 2 to {TOKEN_LIMIT}")
+        # transformers 5 calls the argument cache; before it was past_key_values.
+        known = inspect.signature(self._model.forward).parameters
+        self._keyword = "cache" if "cache" in known else "past_key_values"
         self._never = [i for i in tokenizer.all_special_ids if i < self.vocabulary]
         self._cache: Any = self._transformers.DynamicCache()
 
@@ -80,8 +86,7 @@ class HfModel:
         """See :class:`ahasd.models.recording.CausalModel`."""
         with self._torch.inference_mode():
             ids = self._torch.tensor([list(tokens)])
-            out = self._model(input_ids=ids, past_key_values=self._cache, use_cache=True)
-        self._cache = out.past_key_values
+            out = self._model(input_ids=ids, use_cache=True, **{self._keyword: self._cache})
         logits: npt.NDArray[Any] = out.logits[0, :, : self.vocabulary].float().numpy().copy()
         logits[:, self._never] = -np.inf
         return logits
