@@ -129,7 +129,7 @@ class RunConfig:
     platform: str = DEFAULT_PLATFORM
     """Name of a preset, or a TOML file."""
     trace: str = DEFAULT_TRACE
-    """``SET/NN``, ``SET`` (all of it, each trace a run of its own), or a path."""
+    """``SET/NN``, ``SET`` (all of it, each trace a run of its own), a path, or ``synth:KEY=VALUE,...``."""
     tokens: int = 1024
     """Committed tokens after which a run ends, of each trace; at most the trace's rows."""
     engine: str | None = None

@@ -42,7 +42,7 @@ Platform = Annotated[
 Trace = Annotated[
     str | None,
     typer.Option(
-        help="SET/NN, SET (all of it) or a path; several, one after the other, with commas.",
+        help="SET/NN, SET (all of it), a path or synth:KEY=VALUE,...; several with commas.",
         show_default="smollm2-sampled/00",
         metavar="TRACE",
     ),
