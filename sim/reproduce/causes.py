@@ -41,7 +41,9 @@ def _base(metric: Metric, base: str, unit: str) -> Callable[[View], str]:
 def _step(system: str, before: str) -> Callable[[View], str]:
     def text(view: View) -> str:
         ratio = _mean(view, speed, system, before)
-        return "" if ratio is None else f"{system} has {ratio - 1:+.1%} tokens/s against {before}"
+        return (
+            "" if ratio is None else f"over all pairs {system} has {ratio - 1:+.1%} tokens/s against {before}"
+        )
 
     return text
 

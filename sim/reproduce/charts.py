@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,6 +55,7 @@ def bars(
     title: str = "",
     line: float | None = None,
     errors: Sequence[Sequence[tuple[float, float] | None]] | None = None,
+    logarithmic: bool = False,
 ) -> Figure:
     """Bars in groups.
 
@@ -70,6 +72,8 @@ def bars(
         A level to compare with.
     errors : sequence, optional
         For each series and group the ends of an interval.
+    logarithmic : bool
+        Where values lie decades apart.
     """
     width = 0.8 / len(series)
     with _styled():
@@ -77,9 +81,11 @@ def bars(
         axes = figure.add_subplot()
         for number, (name, values) in enumerate(series):
             places = [place - 0.4 + (number + 0.5) * width for place in range(len(groups))]
-            axes.bar(places, [value or 0.0 for value in values], width, label=name)
+            axes.bar(places, [math.nan if value is None else value for value in values], width, label=name)
             if errors is not None:
                 _whiskers(axes, places, values, errors[number])
+        if logarithmic:
+            axes.set_yscale("log")
         if line is not None:
             axes.axhline(line, color="black", linewidth=0.8, linestyle="--")
         steep = len(groups) > 4
@@ -89,7 +95,9 @@ def bars(
         axes.set_ylabel(unit)
         axes.set_title(title)
         if len(series) > 1:
-            figure.legend(fontsize=7, ncols=min(5, len(series)), loc="outside lower center")
+            longest = max(len(name) for name, _ in series)
+            columns = max(1, int(figure.get_figwidth() / (0.5 + 0.07 * longest)))
+            figure.legend(fontsize=7, ncols=min(columns, len(series)), loc="outside lower center")
     return figure
 
 

@@ -52,7 +52,7 @@ def _systems(table: Table, column: str) -> Figure | None:
     groups = list(dict.fromkeys(group for group, _ in values))
     systems = list(dict.fromkeys(system for _, system in values))
     series = [(system, [values[group, system] for group in groups]) for system in systems]
-    return charts.bars(groups, series, unit=f"x {_BASE}", line=1)
+    return charts.bars(groups, series, unit=f"x {_BASE}", line=1, logarithmic=True)
 
 
 def _ablation(table: Table) -> Figure | None:
@@ -98,7 +98,9 @@ def _share(table: Table) -> Figure | None:
 
 def _area(table: Table) -> Figure:
     series = [(name, [_number(value) for (value,) in table.columns(name)]) for name in list(table.header)[1:]]
-    return charts.bars([str(part) for (part,) in table.columns("part")], series, unit="mm2 at 28 nm")
+    return charts.bars(
+        [str(part) for (part,) in table.columns("part")], series, unit="mm2 at 28 nm", logarithmic=True
+    )
 
 
 def _map(table: Table, column: str) -> Figure:

@@ -77,13 +77,13 @@ def _from_runs(claim: Claim, measure: Measure, view: View, found: Sequence[Trial
     reason = f"{spread}; {why}" if why else spread
     if follows(measure.rule, claim.value, value.ours):
         return Row(claim=claim, ours=value.ours, verdict="holds", reason=f"{reason}.")
-    tried = [trial for trial in found if claim.id in trial.values]
+    tried = _different(claim, found)
     holding = [t for t in tried if follows(measure.rule, claim.value, t.values[claim.id].ours)]
     if any(trial.single for trial in holding):
         holding = [trial for trial in holding if trial.single]
     if holding:
         named = [_named(trial, claim) for trial in holding[:SHOWN]]
-        more = f"; {len(holding)} of {len(tried)} tried" if len(tried) > 1 else ""
+        more = f"; {len(holding)} of {len(tried)} that make a difference" if len(tried) > 1 else ""
         return Row(
             claim=claim,
             ours=value.ours,
@@ -96,6 +96,15 @@ def _from_runs(claim: Claim, measure: Measure, view: View, found: Sequence[Trial
         verdict=f"does not follow: {_how(measure.rule, claim.value, value.ours)}",
         reason=f"{reason}{_nearest(claim, tried)}.",
     )
+
+
+def _different(claim: Claim, found: Sequence[Trial]) -> list[Trial]:
+    """Trials in which the figure is not that of the default one; that one counts if it holds."""
+    tried = [trial for trial in found if claim.id in trial.values]
+    plain = next((trial.values[claim.id].ours for trial in tried if trial.id == "default"), None)
+    if plain is not None and follows(MEASURES[claim.id].rule, claim.value, plain):
+        return tried
+    return [trial for trial in tried if trial.values[claim.id].ours != plain]
 
 
 def _over(rule: Rule, value: Value) -> str:
@@ -133,12 +142,12 @@ def _how(rule: Rule, paper: float, ours: float) -> str:
 
 
 def _nearest(claim: Claim, tried: Sequence[Trial]) -> str:
-    """The trial that comes nearest, of those that are not the default."""
-    others = [trial for trial in tried if trial.id != "default"]
-    if not others:
+    """The trial that comes nearest."""
+    if not tried:
         return ""
-    best = min(others, key=lambda trial: _distance(trial.values[claim.id].ours, claim.value))
-    return f"; nearest of {len(others)} tried: {best.values[claim.id].ours:.3g} with {best.text}"
+    best = min(tried, key=lambda trial: _distance(trial.values[claim.id].ours, claim.value))
+    count = f"nearest of {len(tried)} that make a difference"
+    return f"; {count}: {best.values[claim.id].ours:.3g} with {best.text}"
 
 
 def _distance(ours: float, paper: float) -> float:

@@ -29,6 +29,10 @@ from ahasd.sim.reproduce.work import Progress, run_cells
 __all__ = ["Report", "chosen", "reproduce"]
 
 
+_SHORT = ("ledger", "against", "ablation", "power", "pim_share", "area", "engines", "failures")
+"""Tables of ``claims.md``."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """All that comes out."""
@@ -43,7 +47,7 @@ class Report:
     """Runs in which the simulator contradicted itself, and engines that differ."""
 
     def write(self, folder: Path) -> None:
-        """CSV, SVG, PNG and ``index.html``; each file whole or not at all.
+        """CSV, SVG, PNG, ``index.html`` and ``claims.md``; each file whole or not at all.
 
         Raises
         ------
@@ -60,6 +64,14 @@ class Report:
             _write_bytes(folder / f"{name}.svg", svg)
             _write_bytes(folder / f"{name}.png", charts.image(figure, "png"))
         write_whole(folder / "index.html", page(self.facts(), self.tables, drawn))
+        write_whole(folder / "claims.md", self.markdown())
+
+    def markdown(self) -> str:
+        """The ledger with the shorter tables, for a reader without a browser."""
+        facts = "\n".join(f"- {name}: {value}" for name, value in self.facts())
+        parts = [table.markdown() for table in self.tables if table.rows and table.name in _SHORT]
+        command = "ahasd reproduce" + (" --quick" if self.scope.name == "quick" else "")
+        return "\n".join([f"# Claims, as `{command}` finds them", "", facts, "", *parts])
 
     def facts(self) -> list[tuple[str, str]]:
         """What was run, in words."""

@@ -7,11 +7,14 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ahasd.models.errors import ConfigError
 from ahasd.models.language_files import DEFAULT_PAIR
+from ahasd.models.policies import DEFAULT_POLICY
 from ahasd.models.traces import find_traces
 from ahasd.sim.reproduce.assumptions import ASSUMPTIONS, DEFAULT, Assumption
 from ahasd.sim.reproduce.cells import Cell
 from ahasd.sim.reproduce.view import Point
+from ahasd.sim.systems import find_system
 
 __all__ = ["FULL", "MAP_SYSTEMS", "PAIRS", "POLICIES", "QUICK", "SYSTEMS", "Grid", "Scope", "map_cells"]
 
@@ -47,17 +50,26 @@ class Grid:
         cells = {}
         for pair, policy, system in itertools.product(self.pairs, self.policies, self.systems):
             change = DEFAULT if system in assumption.leaves else assumption
+            chosen = DEFAULT_POLICY if _has_own_rule(system) else change.policies.get(policy, policy)
             for trace in assumption.traces or self.traces:
                 cells[Point(system, pair, policy, trace)] = Cell(
                     system=system,
                     pair=pair,
-                    policy=change.policies.get(policy, policy),
+                    policy=chosen,
                     trace=trace,
                     tokens=self.tokens,
                     platform=change.platform,
                     settings=tuple(sorted(change.settings.items())),
                 )
         return cells
+
+
+def _has_own_rule(system: str) -> bool:
+    """It drafts in its own way, whatever the policy: one run stands for all policies."""
+    try:
+        return find_system(system).policy is not None
+    except ConfigError:
+        return False
 
 
 def _names(*sets: str) -> tuple[str, ...]:

@@ -38,6 +38,12 @@ class Table:
         writer.writerows([text_of(field) for field in row] for row in self.rows)
         return text.getvalue()
 
+    def markdown(self) -> str:
+        """As a section of a Markdown page."""
+        lines = [self.header, ["---"] * len(self.header), *([text_of(f) for f in row] for row in self.rows)]
+        body = ["| " + " | ".join(field.replace("|", "\\|") for field in line) + " |" for line in lines]
+        return "\n".join([f"## {self.title}", *(["", self.note] if self.note else []), "", *body, ""])
+
     def columns(self, *names: str) -> list[tuple[Field, ...]]:
         """The named columns of each row."""
         places = [list(self.header).index(name) for name in names]

@@ -114,7 +114,7 @@ def test_a_claim_that_follows_from_nothing_says_how_far_it_is() -> None:
     main = view({"npu-only": run(2), "ahasd": run(1.8)})
     found = row("T8", main, [trial("T8", view({"npu-only": run(2), "ahasd": run(3)}))])
     assert found.verdict == "does not follow: a loss, not a gain"
-    assert "nearest of 1 tried: 1.5 with another world" in found.reason
+    assert "nearest of 1 that make a difference: 1.5 with another world" in found.reason
 
 
 def test_a_bound_on_a_gain_needs_a_gain() -> None:
