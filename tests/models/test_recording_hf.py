@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from ahasd.models.errors import ConfigError
@@ -56,8 +55,8 @@ def test_rows_are_what_the_draft_says_without_a_cache(tmp_path: Path) -> None:
         tokens = [*trace.prompt.tolist(), *trace.y[:row].tolist()]
         for step in range(trace.steps):
             with torch.inference_mode():
-                logits = draft(input_ids=torch.tensor([tokens])).logits[0, -1]
-            logits[0] = -np.inf  # </s> is never said
+                logits = draft(input_ids=torch.tensor([tokens])).logits[0, -1].clone()
+                logits[0] = -torch.inf  # </s> is never said
             assert trace.draft[row, step] == int(logits.argmax())
             assert trace.top1[row, step] == pytest.approx(float(logits.softmax(-1).max()), abs=2e-3)
             tokens.append(int(logits.argmax()))
