@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ahasd.models.policies import list_policies
+from ahasd.models.policies.registry import canonical_policies
 from ahasd.models.replay import GoldenUnit, first_difference, read_replay, replay, write_replay
 from ahasd.models.traces import load_trace
 from ahasd.sim.config import RunConfig
@@ -20,7 +20,7 @@ from ahasd.sim.run import simulate
 from ahasd.sim.systems import list_systems
 from ahasd.sim.views import Kind, segments, summary, timeline
 
-POLICIES = [name.replace("fixed-K", "fixed-3") for name in list_policies()]
+POLICIES = [name.replace("fixed-K", "fixed-3") for name in canonical_policies()]
 TRACES = ["smollm2-sampled/03", "smollm2-greedy/00", "factbook-sampled/02", "factbook-templated/05"]
 TOKENS = 150
 
