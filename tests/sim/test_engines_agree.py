@@ -76,6 +76,8 @@ CASES = [
     ),
     RunConfig(tokens=200, set={"control.verify_all": False, "control.verify_max": 3}),
     RunConfig(tokens=200, set={"platform.control_clock_ps": 999}),
+    RunConfig(tokens=300, policy="adaedl"),  # holds tokens back
+    RunConfig(tokens=300, policy="banditspec:code", system="async"),  # learns from times
 ]
 
 
