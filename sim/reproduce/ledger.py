@@ -79,6 +79,8 @@ def _from_runs(claim: Claim, measure: Measure, view: View, found: Sequence[Trial
         return Row(claim=claim, ours=value.ours, verdict="holds", reason=f"{reason}.")
     tried = _different(claim, found)
     holding = [t for t in tried if follows(measure.rule, claim.value, t.values[claim.id].ours)]
+    if holding and holding[0].id == "default":
+        holding = holding[:1]  # the others say nothing about their assumption
     if any(trial.single for trial in holding):
         holding = [trial for trial in holding if trial.single]
     if holding:
@@ -99,12 +101,21 @@ def _from_runs(claim: Claim, measure: Measure, view: View, found: Sequence[Trial
 
 
 def _different(claim: Claim, found: Sequence[Trial]) -> list[Trial]:
-    """Trials in which the figure is not that of the default one; that one counts if it holds."""
+    """Trials in which the figure is not that of the default one; that one counts if it holds.
+
+    One in which some pair has no result, such as a model that does not fit, is about other work: left out.
+    """
     tried = [trial for trial in found if claim.id in trial.values]
-    plain = next((trial.values[claim.id].ours for trial in tried if trial.id == "default"), None)
-    if plain is not None and follows(MEASURES[claim.id].rule, claim.value, plain):
+    plain = next((trial.values[claim.id] for trial in tried if trial.id == "default"), None)
+    if plain is None:
         return tried
-    return [trial for trial in tried if trial.values[claim.id].ours != plain]
+    holds = follows(MEASURES[claim.id].rule, claim.value, plain.ours)
+    return [
+        trial
+        for trial in tried
+        if (value := trial.values[claim.id]).without <= plain.without
+        and (value.ours != plain.ours or (holds and trial.id == "default"))
+    ]
 
 
 def _over(rule: Rule, value: Value) -> str:
@@ -121,9 +132,7 @@ def _over(rule: Rule, value: Value) -> str:
 
 def _named(trial: Trial, claim: Claim) -> str:
     value = trial.values[claim.id]
-    text = "fewer traces and tokens" if trial.id == "default" else trial.text
-    partial = f", {value.without} of {value.without + value.count} have no result" if value.without else ""
-    return f"{text} ({value.ours:.3g}{partial})"
+    return f"{trial.text} ({value.ours:.3g})"
 
 
 def _how(rule: Rule, paper: float, ours: float) -> str:
@@ -137,7 +146,7 @@ def _how(rule: Rule, paper: float, ours: float) -> str:
             return "the other direction"
         return f"the same direction, {'more' if ours / paper > 1 else 'less'}"
     if paper > 1 > ours:
-        return "a loss, not a gain"
+        return "below 1, not above"
     return f"more than {TOLERANCE:g} times as much" if ours > paper else f"less than 1/{TOLERANCE:g} of it"
 
 

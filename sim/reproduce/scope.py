@@ -124,7 +124,7 @@ QUICK = Scope(
 FULL = Scope(
     name="full",
     main=Grid(traces=_names("smollm2-sampled")),
-    sensitivity=Grid(traces=_names("smollm2-sampled/00"), tokens=512),
+    sensitivity=Grid(traces=_names("smollm2-sampled/00"), tokens=256),
     engines=Grid(systems=("async", "async+aau+edc", "ahasd"), traces=("smollm2-sampled/00",), tokens=64),
 )
 

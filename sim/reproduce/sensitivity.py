@@ -50,7 +50,13 @@ def trials(
                 singles.append(_trial(View(results, both), (reading,), ids))
             else:
                 pairs.append(_trial(View(results, both), (assumption, reading), ids))
+    singles[0] = dataclasses.replace(singles[0], text=_runs(grid))
     return singles + pairs
+
+
+def _runs(grid: Grid) -> str:
+    """What the default trial has that the ledger's runs have not, in words."""
+    return f"{', '.join(grid.policies)} with {grid.tokens} tokens of {', '.join(grid.traces)} alone"
 
 
 def _together(setting: Assumption, reading: Assumption) -> Assumption:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -113,8 +114,27 @@ def test_a_claim_that_holds_under_an_assumption_names_it() -> None:
 def test_a_claim_that_follows_from_nothing_says_how_far_it_is() -> None:
     main = view({"npu-only": run(2), "ahasd": run(1.8)})
     found = row("T8", main, [trial("T8", view({"npu-only": run(2), "ahasd": run(3)}))])
-    assert found.verdict == "does not follow: a loss, not a gain"
+    assert found.verdict == "does not follow: below 1, not above"
     assert "nearest of 1 that make a difference: 1.5 with another world" in found.reason
+
+
+def test_runs_that_differ_only_in_length_are_no_assumption() -> None:
+    """If the default holds on the sensitivity runs, their choice decides: nothing else is named."""
+    main = view({"npu-only": run(2), "ahasd": run(2.2)})
+    holds = trial("T8", view({"npu-only": run(2), "ahasd": run(6)}))
+    plain = dataclasses.replace(holds, id="default", text="short runs")
+    other = trial("T8", view({"npu-only": run(2), "ahasd": run(6.2)}))
+    assert row("T8", main, [plain, other]).verdict == "holds under: short runs (3)"
+
+
+def test_a_trial_without_some_pairs_does_not_count() -> None:
+    """An average without the pair whose model does not fit is about other work."""
+    main = view({"npu-only": run(2), "ahasd": run(2.2)})
+    plain = dataclasses.replace(trial("T8", main), id="default")
+    other = trial("T8", view({"npu-only": run(2), "ahasd": run(6)}))
+    less = dataclasses.replace(other, values={"T8": dataclasses.replace(other.values["T8"], without=1)})
+    assert row("T8", main, [plain, other]).verdict == "holds under: another world (3)"
+    assert row("T8", main, [plain, less]).verdict.startswith("does not follow")
 
 
 def test_a_bound_on_a_gain_needs_a_gain() -> None:
