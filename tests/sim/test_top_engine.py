@@ -47,7 +47,7 @@ RUNS = [
         tokens=60, set={"platform.npu.clock_ps": 7310, "control.suppress": "preverify", "control.tvc": False}
     ),
     RunConfig(tokens=60, set={"platform.npu.clock_ps": 300, "platform.contention": "none"}),
-    RunConfig(tokens=40, set={"platform.control_clock_ps": 100_000, "platform.npu.clock_ps": 100}),
+    RunConfig(tokens=40, set={"platform.control_clock_ps": 5_000, "platform.npu.clock_ps": 300}),
 ]
 
 
