@@ -21,7 +21,7 @@ from ahasd.sim.port_bits import port_map
 
 __all__ = ["BENCHES", "BenchResult", "bench_result", "run_bench"]
 
-BENCHES = ("control_unit", "rank_gate", "registers", "ahasd_top")
+BENCHES = ("control_unit", "rank_gate", "registers", "ahasd_top", "attention_unit")
 """Benches; each has a module ``cocotb_NAME`` here and runs on the Verilog module NAME."""
 STREAMS, EVENTS = 4, 400
 """Random environments played beside the vectors, and events in each."""
