@@ -249,9 +249,7 @@ class TopBench:
             while self.sent.popleft() != bits:
                 pass
             port = self.ports["feedback"]
-            self._taken(
-                Feedback(field(bits, port["accepted"]), field(bits, port["next"])), self._now()
-            )
+            self._taken(Feedback(field(bits, port["accepted"]), field(bits, port["next"])), self._now())
             self.bins["verdict taken"] += 1
 
     def _taken(self, event: Event, now: int) -> None:
