@@ -44,7 +44,7 @@ dse: install     ## Area, clock, latency and throughput against the unit's sizes
 
 mutation: install  ## Mutants of the control unit's netlist, into docs/reports/mutation.md
 	mkdir -p docs/reports
-	$(BIN)/python -m ahasd.synth.mutation --report docs/reports/mutation.md
+	$(BIN)/python -m ahasd.synth.mutation --jobs $(JOBS) --report docs/reports/mutation.md
 
 install: $(INSTALLED)  ## The virtual environment, if it is not up to date
 

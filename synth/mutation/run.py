@@ -1,80 +1,128 @@
-"""Which mutants the random bench at the pins tells from the unit as it is."""
+"""Which bench kills which mutant, and which of the others are proved equal to the unit."""
 
 from __future__ import annotations
 
 import ctypes
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
+from ahasd.synth.mutation.equal import equal
 from ahasd.synth.mutation.library import MutantLibrary
+from ahasd.synth.mutation.scripts import Script, long_scripts, short_scripts
+from ahasd.synth.mutation.stateless import stateless
 
-__all__ = ["EXPLAINED", "Mutant", "report", "run"]
+__all__ = ["Mutant", "run"]
 
-ROUNDS = ((20, 3_000), (10, 20_000), (4, 100_000))
-"""Seeds and cycles: most mutants die early."""
-
-EXPLAINED: dict[str, str] = {}
-"""Why a survivor survives, by what Yosys' mutation says."""
+SHORT, LONG = 3_000, 20_000
+"""Cycles of the random bench."""
+SHORT_SEEDS, LONG_SEEDS = range(1, 9), range(9, 41)
+MARATHON_SEEDS, MARATHON = (2,), 600_000
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """``seed`` and ``cycle`` of its death; none if it survives."""
+    """``bench`` and ``cycle`` of its death, none if it survives; why a survivor is proved ``equal``."""
 
     number: int
     mutation: str
-    seed: int | None
-    cycle: int
+    bench: str = ""
+    cycle: int = -1
+    equal: str = ""
+
+    @property
+    def text(self) -> str:
+        """The mutation without what all have in common."""
+        return self.mutation.removeprefix("mutate ").replace(" -module control_unit", "")
 
 
-def run(library: MutantLibrary, budget_s: float = 3600) -> Iterator[Mutant]:
-    """Every mutant, until it differs or the rounds are over."""
-    code = ctypes.CDLL(str(library.folder / "unit.so"))
-    compare = code.ahasd_compare
-    compare.restype, compare.argtypes = ctypes.c_int64, [ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64]
-    if compare(0, 1, 5000) >= 0:
+Play = Callable[[Sequence[int]], list[int]]
+"""From the numbers of mutants to the cycle in which each dies, or -1."""
+
+
+class _Code:
+    """The benches of a library."""
+
+    def __init__(self, path: Path) -> None:
+        code = ctypes.CDLL(str(path))
+        many, number = ctypes.c_void_p, ctypes.c_int64
+        self._pins, self._script = code.ahasd_pins, code.ahasd_script
+        self._pins.restype = self._script.restype = number
+        self._pins.argtypes = [many, number, ctypes.c_uint64, ctypes.c_int32, number, many]
+        self._script.argtypes = [many, number, many, number, ctypes.c_uint32, many]
+
+    def pins(self, seed: int, marathon: bool, cycles: int, mutants: Sequence[int]) -> list[int]:
+        """The random bench."""
+        chosen, deaths = _arrays(mutants)
+        self._pins(chosen, len(mutants), seed, marathon, cycles, deaths)
+        return list(deaths)
+
+    def script(self, script: Script, mutants: Sequence[int]) -> list[int]:
+        """Recorded events."""
+        chosen, deaths = _arrays(mutants)
+        address, length = script.words.buffer_info()
+        self._script(chosen, len(mutants), address, length, script.ready, deaths)
+        return list(deaths)
+
+
+def _arrays(mutants: Sequence[int]) -> tuple[ctypes.Array[ctypes.c_uint32], ctypes.Array[ctypes.c_int64]]:
+    return (ctypes.c_uint32 * len(mutants))(*mutants), (ctypes.c_int64 * len(mutants))()
+
+
+def _benches(code: _Code) -> Iterator[tuple[str, Play]]:
+    """All of them, those that kill most in a second first."""
+    for seeds, cycles in ((SHORT_SEEDS, SHORT), (LONG_SEEDS, LONG)):
+        for seed in seeds:
+            yield f"random pins, seed {seed}", partial(code.pins, seed, False, cycles)
+    for script in short_scripts():
+        yield script.name, partial(code.script, script)
+
+
+def _long_benches(code: _Code) -> Iterator[tuple[str, Play]]:
+    """Those that take long, for what is left."""
+    for seed in MARATHON_SEEDS:
+        yield f"random pins, long sequence, seed {seed}", partial(code.pins, seed, True, MARATHON)
+    for script in long_scripts():
+        yield script.name, partial(code.script, script)
+
+
+def _kill(mutants: list[Mutant], benches: Iterator[tuple[str, Play]]) -> list[Mutant]:
+    """The same mutants, some of them dead."""
+    result = {mutant.number: mutant for mutant in mutants}
+    alive = list(result)
+    for name, play in benches:
+        if not alive:
+            break
+        for number, cycle in zip(alive, play(alive), strict=True):
+            if cycle >= 0:
+                result[number] = replace(result[number], bench=name, cycle=cycle)
+        alive = [number for number in alive if not result[number].bench]
+    return list(result.values())
+
+
+def _share(library: MutantLibrary, first: int, step: int) -> list[Mutant]:
+    """The mutants of one process."""
+    code = _Code(library.code)
+    if code.pins(1, False, SHORT, [0]) != [-1]:
         raise RuntimeError("the unit differs from itself")
-    began = time.monotonic()
-    waiting = list(enumerate(library.mutations, 1))
-    first = 1
-    for seeds, cycles in ROUNDS:
-        left = []
-        for number, mutation in waiting:
-            for seed in range(first, first + seeds):
-                if (cycle := compare(number, seed, cycles)) >= 0:
-                    yield Mutant(number, mutation, seed, cycle)
-                    break
-                if time.monotonic() - began > budget_s:
-                    left.append((number, mutation))
-                    break
-            else:
-                left.append((number, mutation))
-        waiting = left
-        first += seeds
-    for number, mutation in waiting:
-        yield Mutant(number, mutation, None, -1)
-
-
-def report(mutants: Sequence[Mutant], seconds: float) -> str:
-    """The score and the survivors as a Markdown page."""
-    dead = [m for m in mutants if m.seed is not None]
-    alive = [m for m in mutants if m.seed is None]
-    share = 100 * len(dead) / max(len(mutants), 1)
-    lines = [
-        "# Mutants of the control unit",
-        "",
-        "Written by `make mutation`. Yosys `mutate` picks changes of the flattened netlist; each runs beside",
-        "the unit as it is under the same random NPU, PIM and host, with back-pressure, violations, commands",
-        "and jumps of time (`synth/mutation/pins.cc`), and dies when an output differs. The unit as it is",
-        "agrees with the golden model on all vectors (`tests/rtl/test_vectors.py`, `test_latency.py`).",
-        "",
-        f"**{len(dead)} of {len(mutants)} killed, {share:.1f} %.** {seconds:.0f} s of simulation.",
-        "",
-        "| survivor | mutation | why |",
-        "|---|---|---|",
+    mutants = [Mutant(n, mutation) for n, mutation in enumerate(library.mutations, 1)][first::step]
+    mutants = _kill(mutants, _benches(code))
+    unit = stateless(library)
+    proved = [
+        mutant if mutant.bench else replace(mutant, equal=equal(unit, mutant.number)) for mutant in mutants
     ]
-    for m in alive:
-        text = m.mutation.removeprefix("mutate ").replace(" -module control_unit", "")
-        lines.append(f"| {m.number} | `{text}` | {EXPLAINED.get(text, 'not explained')} |")
-    return "\n".join([*lines, ""])
+    left = [mutant for mutant in proved if not mutant.bench and not mutant.equal]
+    return [mutant for mutant in proved if mutant not in left] + _kill(left, _long_benches(code))
+
+
+def run(library: MutantLibrary, jobs: int = 1) -> list[Mutant]:
+    """Every mutant's fate, by number; the same for any number of processes."""
+    if jobs == 1:
+        found = _share(library, 0, 1)
+    else:
+        work = [(library, first, jobs) for first in range(jobs)]
+        with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+            found = [mutant for share in pool.starmap(_share, work) for mutant in share]
+    return sorted(found, key=lambda mutant: mutant.number)
