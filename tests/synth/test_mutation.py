@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from ahasd.rtl.control_unit import ControlUnit
 from ahasd.synth.emit import emit_rtlil
 from ahasd.synth.mutation.border import border_runs
 from ahasd.synth.mutation.equal import equal
+from ahasd.synth.mutation.library import MutantLibrary
 from ahasd.synth.mutation.netlist import with_back_door, with_output_buffers
+from ahasd.synth.mutation.stateless import stateless
 from ahasd.synth.tools import find_yosys
 
 REGISTER = """\
@@ -60,17 +63,23 @@ def test_border_runs_are_recordings_that_ask_the_timer() -> None:
 
 
 @pytest.mark.hdl
-@pytest.mark.slow
-def test_equality_is_proved_and_refused(tmp_path: Path) -> None:
-    flat = Path.cwd() / "build" / "test-mutation"  # the tool does not see the temporary folder
-    flat.mkdir(parents=True, exist_ok=True)
-    (flat / "unit.il").write_text(emit_rtlil(ControlUnit(), "control_unit"), encoding="utf-8")
-    (flat / "flow.ys").write_text(
-        "read_rtlil unit.il\nhierarchy -top control_unit\nproc\nflatten\nopt_clean -purge\n"
-        "write_rtlil flat.il\n",
+def test_equality_is_proved_and_refused() -> None:
+    """`dropped` may be measured at any time, but it must be measured."""
+    folder = Path("build/test-mutation")  # the tool does not see the temporary folder
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "unit.il").write_text(emit_rtlil(ControlUnit(), "control_unit"), encoding="utf-8")
+    (folder / "flow.ys").write_text(
+        "read_rtlil unit.il\nproc\nflatten\nopt_clean -purge\nwrite_rtlil flat.il\n",
         encoding="utf-8",
     )
-    find_yosys().run(flat)
-    cell = "mutate -mode {} -module control_unit -cell $flatten\\draft_queue.$procmux$727 -port S -portbit 0"
-    assert equal(flat / "flat.il", cell.format("const1"))
-    assert not equal(flat / "flat.il", cell.format("const0"))
+    find_yosys().run(folder)
+    flat = (folder / "flat.il").read_text(encoding="utf-8")
+    cell = re.search(r"cell \$mux (\S+)\n(?:    .*\n)*?    connect \\S \\draft_queue.measure\n", flat)
+    assert cell is not None
+    mutations = tuple(
+        f"mutate -mode {mode} -module control_unit -cell {cell[1]} -port S -portbit 0"
+        for mode in ("const1", "const0")
+    )
+    unit = stateless(MutantLibrary(Path(), folder / "flat.il", mutations))
+    assert "measured in the cycle before" in equal(unit, 1)
+    assert equal(unit, 2) == ""
