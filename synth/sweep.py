@@ -1,7 +1,7 @@
 """What each bit of the control unit buys: area, clock, latency and the system's throughput, by its sizes.
 
-One size is changed at a time, or two where the first needs the second. Netlists are kept by content, and so
-are throughputs (by the sources of models and simulation): a sweep that was broken off goes on where it was.
+One size is changed at a time, or two where the first needs the second. What was found is kept, by design,
+library, tools and our sources: a sweep that was broken off goes on where it was.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache as remembered
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from ahasd.models.control.latency import latency
 from ahasd.models.control.params import UnitParams
@@ -20,8 +21,12 @@ from ahasd.models.control.work import TaskPath, Work
 from ahasd.models.errors import AhasdError, ConfigError
 from ahasd.models.settings import near
 from ahasd.synth.area import area
+from ahasd.synth.flow import Emit
+from ahasd.synth.liberty import read_library
+from ahasd.synth.opensta import find_sta
 from ahasd.synth.results import content_key, result_folder
 from ahasd.synth.timing import timing
+from ahasd.synth.tools import find_liberty, find_yosys
 
 __all__ = ["TOKENS", "TRACES", "VARIANTS", "Point", "cycles", "sweep", "throughput"]
 
@@ -98,10 +103,10 @@ def cycles(params: UnitParams) -> dict[str, int]:
 
 
 @remembered
-def _sources() -> str:
-    """All of what decides a simulated throughput, as text."""
+def _sources(*packages: str) -> str:
+    """All sources of these packages, and whence the traces come, as one text."""
     texts = []
-    for package in ("ahasd.models", "ahasd.sim"):
+    for package in packages:
         folder = Path(str(files(package)))
         for path in sorted(
             [*folder.rglob("*.py"), *folder.rglob("*.toml"), *folder.rglob("provenance.json")]
@@ -131,7 +136,7 @@ def throughput(
         text = json.dumps({**config.to_dict(), "tokens_per_s": result.tokens_per_s})
         (folder / "throughput.json").write_text(text + "\n", encoding="utf-8")
 
-    key = content_key("throughput", _sources(), json.dumps(config.to_dict()))
+    key = content_key("throughput", _sources("ahasd.models", "ahasd.sim"), json.dumps(config.to_dict()))
     folder, _ = result_folder(key, make, cache)
     return float(json.loads((folder / "throughput.json").read_text(encoding="utf-8"))["tokens_per_s"])
 
@@ -175,21 +180,33 @@ def _point(
     tokens: int,
     cache: Path | None,
 ) -> Point:
-    from ahasd.rtl.control_unit import ControlUnit
-
     params = UnitParams(**sizes)
     speeds = {trace: throughput(sizes, trace, tokens=tokens, cache=cache) for trace in traces}
-    total = area(ControlUnit(params), "control_unit", liberty=liberty, yosys=yosys, cache=cache).total
-    times = timing(
-        ControlUnit(params), "control_unit", liberty=liberty, yosys=yosys, engine=engine, cache=cache
+    gates = _gates(params, liberty, yosys, engine, cache)
+    return Point(name=name, sizes=sizes, cycles=cycles(params), tokens_per_s=speeds, **gates)
+
+
+def _gates(
+    params: UnitParams, liberty: str | os.PathLike[str], yosys: str, engine: str, cache: Path | None
+) -> dict[str, Any]:
+    """Area and clock of a unit of these sizes: fields of :class:`Point`."""
+    from ahasd.rtl.control_unit import ControlUnit
+
+    chosen = engine if engine != "auto" else ("opensta" if find_sta() else "own")
+
+    def make(folder: Path) -> None:
+        total = area(ControlUnit(params), "control_unit", liberty=liberty, yosys=yosys, cache=cache).total
+        times = timing(
+            ControlUnit(params), "control_unit", liberty=liberty, yosys=yosys, engine=chosen, cache=cache
+        )
+        found = {key: total[key] for key in ("um2", "storage_um2", "flops")}
+        text = json.dumps({**found, "period_ns": times.blocks[0].period_ns})
+        (folder / "gates.json").write_text(text + "\n", encoding="utf-8")
+
+    design = Emit(ControlUnit(params), "control_unit").run()
+    tools = (read_library(find_liberty(liberty)).sha256, find_yosys(yosys).version, chosen)
+    folder, _ = result_folder(
+        content_key("gates", design.rtlil, *tools, _sources("ahasd.synth")), make, cache
     )
-    return Point(
-        name=name,
-        sizes=sizes,
-        um2=total["um2"],
-        storage_um2=total["storage_um2"],
-        flops=int(total["flops"]),
-        period_ns=times.blocks[0].period_ns,
-        cycles=cycles(params),
-        tokens_per_s=speeds,
-    )
+    found: dict[str, Any] = json.loads((folder / "gates.json").read_text(encoding="utf-8"))
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,13 +13,14 @@ from amaranth.lib.wiring import Component
 from ahasd.models.errors import ConfigError, ToolError
 from ahasd.synth import equivalence
 from ahasd.synth.area import area
+from ahasd.synth.emit import write_verilog
 from ahasd.synth.flow import Netlist, Synthesise
 from ahasd.synth.gates import block_of, source_name
 from ahasd.synth.liberty import read_library
 from ahasd.synth.nldm import Table, cell_timing, wire_load
 from ahasd.synth.opensta import find_sta
 from ahasd.synth.timing import timing
-from ahasd.synth.tools import find_liberty
+from ahasd.synth.tools import find_liberty, find_yosys, relative
 
 pytestmark = pytest.mark.hdl
 
@@ -149,23 +151,23 @@ def test_cell_models_refuse_latches() -> None:
         equivalence.cell_models(library, {"DLH_X1"})
 
 
-def test_area_near_a_plain_script_on_the_verilog(tmp_path: Path) -> None:
+@pytest.mark.parametrize("block", ["task_scheduler", "control_unit"])
+def test_area_near_a_plain_script_on_the_verilog(block: str, tmp_path: Path) -> None:
     """The generated SystemVerilog through a script written by hand, with the same ABC commands."""
-    import json
-
-    from ahasd.synth.emit import write_verilog
-    from ahasd.synth.tools import find_yosys, relative
-
-    block = "task_scheduler"
     verilog = next(path for path in write_verilog(block, tmp_path) if path.suffix == ".sv")
     (tmp_path / "abc.constr").write_text("set_driving_cell INV_X1\nset_load 6.8 [all_outputs]\n")
     liberty = relative(find_liberty(), tmp_path)
-    (tmp_path / "plain.ys").write_text(
-        f"read_verilog -sv {verilog.name}\nsynth -top {block} -booth\ndfflibmap -liberty {liberty}\nopt\n"
-        f"abc -liberty {liberty} -constr abc.constr -script "
-        "+strash;dch;map,-B,0.9,-D,500;topo;buffer,-c;topo;upsize,-D,500;dnsize,-D,500\n"
-        f"opt_clean -purge\ntee -q -o stat.json stat -json -liberty {liberty}\n"
+    mapped = f"abc -liberty {liberty} -constr abc.constr -script +strash;dch;"
+    script = (
+        f"read_verilog -sv {verilog.name}\nhierarchy -top {block}\nproc\nopt\nmemory -nomap\n"
+        'setattr -set submod "array" */t:$mem_v2\nsubmod\n'
+        f"synth -top {block} -booth -noabc\ndfflibmap -liberty {liberty}\nopt\n"
+        f"{mapped}map,-B,0.9,-D,500;topo;buffer,-c;topo;upsize,-D,500;dnsize,-D,500 * *_array %d\n"
     )
+    if block == "control_unit":  # the one with memory arrays
+        script += f"{mapped}amap;topo;buffer,-c,-N,16;topo;upsize,-D,250;dnsize,-D,250 *_array\n"
+    script += f"opt_clean -purge\ntee -q -o stat.json stat -json -liberty {liberty}\n"
+    (tmp_path / "plain.ys").write_text(script)
     find_yosys().run(tmp_path, "plain.ys")
     plain = json.loads((tmp_path / "stat.json").read_text())["modules"][f"\\{block}"]["area"]
     assert area(block).total["um2"] == pytest.approx(plain, rel=0.02)
