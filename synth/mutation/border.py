@@ -21,6 +21,8 @@ __all__ = ["border_runs"]
 
 LATEST = 1 << 26
 """Ticks by which an event is put off at most."""
+STEPS = 6
+"""Of the search for a border."""
 
 
 def border_runs(count: int, events: int) -> Iterator[Replay]:
@@ -95,15 +97,27 @@ class _PutOff(GoldenUnit):
 
 
 def _delay(rng: Random, unit: ControlUnit, event: Event, time: int) -> int:
-    """Ticks after which the decision is at a border; 0 if it does not ask the timer or has none ahead."""
+    """Ticks after which the decision is at a border; 0 if it does not ask the timer or has none ahead.
+
+    Secant steps: what is predicted falls as the event is put off, but not at one for one, since the event may also
+    record how long its task took.
+    """
     count, off = rng.randint(0, unit.config.preverify_max), rng.choice((-1, 0, 0, 1))
+    tried: list[tuple[int, int]] = []  # delay, ticks too many
     delay = 0
-    for _ in range(4):  # the event's own duration changes what is predicted, so this converges step by step
+    for _ in range(STEPS):
         trial = deepcopy(unit)
         at = (time + delay) % TIMEBASE
         if trial.step(event, at).work.path is not TaskPath.TIMER:
             return 0
-        delay += trial.predicted_left(at) - count * trial.pvct.predict(1) - off
+        excess = trial.predicted_left(at) - count * trial.pvct.predict(1) - off
+        tried.append((delay, excess))
+        if excess == 0:
+            break
+        slope = 1.0
+        if len(tried) > 1 and (fall := tried[-2][1] - excess):
+            slope = (delay - tried[-2][0]) / fall
+        delay += round(slope * excess)
         if not 0 <= delay < LATEST:
             return 0
     return delay
