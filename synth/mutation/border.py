@@ -99,8 +99,8 @@ class _PutOff(GoldenUnit):
 def _delay(rng: Random, unit: ControlUnit, event: Event, time: int) -> int:
     """Ticks after which the decision is at a border; 0 if it does not ask the timer or has none ahead.
 
-    Secant steps: what is predicted falls as the event is put off, but not at one for one, since the event may also
-    record how long its task took.
+    Secant steps: what is predicted falls as the event is put off, but not at one for one, since the event
+    may also record how long its task took.
     """
     count, off = rng.randint(0, unit.config.preverify_max), rng.choice((-1, 0, 0, 1))
     tried: list[tuple[int, int]] = []  # delay, ticks too many
