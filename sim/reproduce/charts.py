@@ -6,6 +6,7 @@ import io
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from ahasd.models.errors import AhasdError, ConfigError, ToolError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["bars", "check_matplotlib", "image", "inline_svg", "save", "winners"]
+__all__ = ["Panel", "bars", "check_matplotlib", "image", "inline_svg", "save", "winners"]
 
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text
@@ -47,58 +48,73 @@ def _figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def bars(
-    groups: Sequence[str],
-    series: Sequence[tuple[str, Sequence[float | None]]],
-    *,
-    unit: str,
-    title: str = "",
-    line: float | None = None,
-    errors: Sequence[Sequence[tuple[float, float] | None]] | None = None,
-    logarithmic: bool = False,
-) -> Figure:
-    """Bars in groups.
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """Bars in groups."""
+
+    groups: Sequence[str]
+    """Below the groups."""
+    series: Sequence[tuple[str, Sequence[float | None]]]
+    """Name, and a bar in each group; None leaves it out."""
+    title: str = ""
+    errors: Sequence[Sequence[tuple[float, float] | None]] | None = None
+    """For each series and group the ends of an interval."""
+
+
+def bars(*panels: Panel, unit: str, line: float | None = None, logarithmic: bool = False) -> Figure:
+    """Panels below each other, all with the same series.
 
     Parameters
     ----------
-    groups : sequence of str
-        Below the groups.
-    series : sequence of (name, values)
-        One bar in each group; None leaves it out.
+    *panels : Panel
     unit : str
         Of the vertical axis.
-    title : str
     line : float, optional
         A level to compare with.
-    errors : sequence, optional
-        For each series and group the ends of an interval.
     logarithmic : bool
         Where values lie decades apart.
     """
-    width = 0.8 / len(series)
+    names = [name for name, _ in panels[0].series]
+    most = max(len(panel.groups) for panel in panels)
     with _styled():
-        figure = _figure(max(5.0, 0.9 + 0.13 * len(groups) * (len(series) + 1.5)), 3.8)
-        axes = figure.add_subplot()
-        for number, (name, values) in enumerate(series):
-            places = [place - 0.4 + (number + 0.5) * width for place in range(len(groups))]
-            axes.bar(places, [math.nan if value is None else value for value in values], width, label=name)
-            if errors is not None:
-                _whiskers(axes, places, values, errors[number])
-        if logarithmic:
-            axes.set_yscale("log")
-        if line is not None:
-            axes.axhline(line, color="black", linewidth=0.8, linestyle="--")
-        steep = len(groups) > 4
-        axes.set_xticks(
-            range(len(groups)), groups, rotation=30 if steep else 0, ha="right" if steep else "center"
-        )
-        axes.set_ylabel(unit)
-        axes.set_title(title)
-        if len(series) > 1:
-            longest = max(len(name) for name, _ in series)
-            columns = max(1, int(figure.get_figwidth() / (0.5 + 0.07 * longest)))
-            figure.legend(fontsize=7, ncols=min(columns, len(series)), loc="outside lower center")
+        figure = _figure(max(5.0, 0.9 + 0.13 * most * (len(names) + 1.5)), 0.9 + 2.7 * len(panels))
+        for number, panel in enumerate(panels):
+            axes = figure.add_subplot(len(panels), 1, number + 1)
+            _bars(axes, panel)
+            if logarithmic:
+                axes.set_yscale("log")
+            if line is not None:
+                axes.axhline(line, color="black", linewidth=0.8, linestyle="--")
+            axes.set_ylabel(unit)
+            axes.set_title(panel.title)
+        if len(names) > 1:
+            columns = max(1, int(figure.get_figwidth() / (0.5 + 0.07 * max(map(len, names)))))
+            handles, labels = figure.axes[0].get_legend_handles_labels()
+            figure.legend(
+                handles, labels, fontsize=7, ncols=min(columns, len(names)), loc="outside lower center"
+            )
     return figure
+
+
+def _bars(axes: Any, panel: Panel) -> None:
+    from matplotlib import colormaps
+
+    count = len(panel.series)
+    width = 0.8 / count
+    colours = colormaps["tab10" if count <= 10 else "tab20"].colors  # type: ignore[attr-defined]
+    for number, (name, values) in enumerate(panel.series):
+        places = [place - 0.4 + (number + 0.5) * width for place in range(len(panel.groups))]
+        heights = [math.nan if value is None else value for value in values]
+        axes.bar(places, heights, width, label=name, color=colours[number % len(colours)])
+        if panel.errors is not None:
+            _whiskers(axes, places, values, panel.errors[number])
+    steep = len(panel.groups) > 4
+    axes.set_xticks(
+        range(len(panel.groups)),
+        panel.groups,
+        rotation=30 if steep else 0,
+        ha="right" if steep else "center",
+    )
 
 
 def _whiskers(
@@ -116,19 +132,20 @@ def winners(
     rows: Sequence[str],
     columns: Sequence[str],
     names: Sequence[Sequence[str | None]],
+    notes: Sequence[Sequence[str]],
     *,
     labels: tuple[str, str],
 ) -> Figure:
-    """A map of names: one colour a name. ``labels`` of the vertical and the horizontal axis."""
+    """A map of names, one colour a name, a note under each. ``labels``: vertical and horizontal axis."""
     kinds = sorted({name for row in names for name in row if name})
     with _styled():
         figure = _figure(1.8 + 1.1 * len(columns), 1.2 + 0.45 * len(rows))
         axes = figure.add_subplot()
-        shades = [[float("nan") if name is None else kinds.index(name) for name in row] for row in names]
+        shades = [[math.nan if name is None else kinds.index(name) for name in row] for row in names]
         axes.imshow(shades, cmap="Pastel1", vmin=-0.5, vmax=8.5, aspect="auto", origin="lower")
-        for y, row in enumerate(names):
-            for x, name in enumerate(row):
-                axes.text(x, y, name or "-", ha="center", va="center", fontsize=7)
+        for y, (row, beside) in enumerate(zip(names, notes, strict=True)):
+            for x, (name, note) in enumerate(zip(row, beside, strict=True)):
+                axes.text(x, y, f"{name or '-'}\n{note}", ha="center", va="center", fontsize=7)
         axes.set_xticks(range(len(columns)), columns)
         axes.set_yticks(range(len(rows)), rows)
         axes.set_ylabel(labels[0])

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ahasd.sim.reproduce import charts
+from ahasd.sim.reproduce.scope import MAP_SYSTEMS
 from ahasd.sim.reproduce.table import Field, Table
 from ahasd.sim.reproduce.tables import ABLATION
 
@@ -32,7 +33,7 @@ def figures(tables: Mapping[str, Table]) -> Iterator[tuple[str, str, Figure]]:
     if (figure := _share(tables["pim_share"])) is not None:
         yield "pim_share", "Share of PIM time in synchronous runs", figure
     yield "area", "Area at 28 nm", _area(tables["area"])
-    for column, name in (("fastest", "map"), ("fastest that drafts", "map_drafting")):
+    for column, name in (("fastest", "map"), ("fastest that verifies on the NPU", "map_npu")):
         if tables["map"].rows:
             yield name, f"Where each system wins: {column}", _map(tables["map"], column)
 
@@ -42,17 +43,23 @@ def _number(field: Field) -> float | None:
 
 
 def _systems(table: Table, column: str) -> Figure | None:
-    """All systems, in a group for each pair and policy."""
+    """All systems: a panel for each pair, a group for each policy."""
     values = {
-        (f"{pair}\n{policy}", str(system)): _number(value)
+        (str(pair), str(policy), str(system)): _number(value)
         for pair, policy, system, value in table.columns("pair", "policy", "system", column)
     }
     if not any(values.values()):
         return None
-    groups = list(dict.fromkeys(group for group, _ in values))
-    systems = list(dict.fromkeys(system for _, system in values))
-    series = [(system, [values[group, system] for group in groups]) for system in systems]
-    return charts.bars(groups, series, unit=f"x {_BASE}", line=1, logarithmic=True)
+    pairs, policies, systems = (list(dict.fromkeys(key[place] for key in values)) for place in range(3))
+    panels = [
+        charts.Panel(
+            title=pair,
+            groups=policies,
+            series=[(system, [values[pair, policy, system] for policy in policies]) for system in systems],
+        )
+        for pair in pairs
+    ]
+    return charts.bars(*panels, unit=f"x {_BASE}", line=1, logarithmic=True)
 
 
 def _ablation(table: Table) -> Figure | None:
@@ -70,7 +77,7 @@ def _ablation(table: Table) -> Figure | None:
         series.append((column, means))
     if not any(value for _, means in series for value in means):
         return None
-    return charts.bars(ABLATION, series, unit="", line=1)
+    return charts.bars(charts.Panel(groups=ABLATION, series=series), unit="", line=1, logarithmic=True)
 
 
 def _power(table: Table) -> Figure | None:
@@ -83,7 +90,7 @@ def _power(table: Table) -> Figure | None:
     if not any(value for _, row in series for value in row):
         return None
     groups = [name.removesuffix(" over npu-only") for name in columns]
-    return charts.bars(groups, series, unit="x npu-only", line=1)
+    return charts.bars(charts.Panel(groups=groups, series=series), unit="x npu-only", line=1)
 
 
 def _share(table: Table) -> Figure | None:
@@ -93,24 +100,33 @@ def _share(table: Table) -> Figure | None:
     if not any(whole):
         return None
     ends = [None if row[3] is None or row[4] is None else (float(row[3]), float(row[4])) for row in rows]
-    return charts.bars(groups, [("PIM time / time", whole)], unit="share; whiskers: rounds", errors=[ends])
+    panel = charts.Panel(groups=groups, series=[("PIM time / time", whole)], errors=[ends])
+    return charts.bars(panel, unit="share; whiskers: rounds")
 
 
 def _area(table: Table) -> Figure:
-    series = [(name, [_number(value) for (value,) in table.columns(name)]) for name in list(table.header)[1:]]
-    return charts.bars(
-        [str(part) for (part,) in table.columns("part")], series, unit="mm2 at 28 nm", logarithmic=True
-    )
+    names = list(table.header)[1:]
+    series = [(name, [_number(value) for (value,) in table.columns(name)]) for name in names]
+    panel = charts.Panel(groups=[str(part) for (part,) in table.columns("part")], series=series)
+    return charts.bars(panel, unit="mm2 at 28 nm", logarithmic=True)
 
 
 def _map(table: Table, column: str) -> Figure:
-    rows = table.columns("PIM over bus", "acceptance", column)
+    """The name of the fastest, and what ahasd has of its speed."""
+    rows = table.columns("PIM over bus", "acceptance", column, "ahasd", *MAP_SYSTEMS)
     ratios = list(dict.fromkeys(row[0] for row in rows))
     acceptances = list(dict.fromkeys(row[1] for row in rows))
-    found = {(row[0], row[1]): None if row[2] is None else str(row[2]) for row in rows}
+    found: dict[tuple[Field, Field], str | None] = {}
+    shares: dict[tuple[Field, Field], str] = {}
+    for ratio, acceptance, name, ours, *speeds in rows:
+        found[ratio, acceptance] = None if name is None else str(name)
+        best = dict(zip(MAP_SYSTEMS, speeds, strict=True)).get(str(name))
+        if isinstance(ours, float) and isinstance(best, float):
+            shares[ratio, acceptance] = f"ahasd {ours / best:.2f}"
     return charts.winners(
         [f"{ratio:.2g}" for ratio in ratios],
         [f"{acceptance:g}" for acceptance in acceptances],
         [[found[ratio, acceptance] for acceptance in acceptances] for ratio in ratios],
+        [[shares.get((ratio, acceptance), "") for acceptance in acceptances] for ratio in ratios],
         labels=("PIM bandwidth / bus bandwidth", "share of first draft tokens that are right"),
     )

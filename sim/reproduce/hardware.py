@@ -14,21 +14,16 @@ from ahasd.models.platform import Platform, load_platform, with_overrides
 from ahasd.sim.reproduce.view import View
 
 __all__ = [
-    "PAPER_ATTENTION_UNIT_MM2",
     "PARTS",
     "Area",
     "added_share",
     "area_readings",
-    "areas",
     "platform_of",
     "switch_us",
 ]
 
 PARTS = {"H1": "edc", "H2": "tvc", "H3": "queues", "H4": "attention unit"}
 """Claim to part of the area table."""
-
-PAPER_ATTENTION_UNIT_MM2 = 1.25
-"""Claim H4, for the sum of claim H5 while there is no area of our own."""
 
 GATE_CYCLES = 3
 """Of the rank gate, from the last rank idle to the other set on (``ahasd.rtl.rank_gate.SWITCH_CYCLES``)."""
@@ -45,7 +40,7 @@ class Area:
     dram: bool
     """In a DRAM process."""
     mm2: dict[str, float]
-    """By part; without the attention unit while that is not synthesized."""
+    """By part."""
 
     @property
     def text(self) -> str:
@@ -69,23 +64,15 @@ def area_readings() -> list[Area]:
     readings = []
     for dram, storage, shrink in itertools.product((False, True), report["um2"], report["to_28_nm"]):
         factor = report["to_28_nm"][shrink] * (report["dram_process"] if dram else 1) * 1e-6
-        um2 = dict(report["um2"][storage])
-        if report["attention_unit_um2"] is not None:
-            um2["attention unit"] = report["attention_unit_um2"]
+        um2 = {**report["um2"][storage], "attention unit": report["attention_unit_um2"]}
         mm2 = {part: area * factor for part, area in um2.items()}
         readings.append(Area(storage=storage, shrink=shrink, dram=dram, mm2=mm2))
     return readings
 
 
-def areas() -> Area:
-    """The default reading."""
-    return area_readings()[0]
-
-
-def added_share(area: Area, attention_unit: float) -> float:
-    """All added area over the die that the paper's percentage implies; ``attention_unit`` mm2 if not ours."""
-    own = {**area.mm2, "attention unit": area.mm2.get("attention unit", attention_unit)}
-    return sum(own.values()) / float(_report()["die_mm2"])
+def added_share(area: Area) -> float:
+    """All added area over the die that the paper's own percentage implies."""
+    return sum(area.mm2.values()) / float(_report()["die_mm2"])
 
 
 def platform_of(view: View) -> Platform:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Iterator
 
 from ahasd.sim.paired import geometric_mean
@@ -118,11 +120,10 @@ def _joules_at(end: str) -> Metric:
 def _ablation(view: View) -> Table:
     rows: list[list[Field]] = []
     for pair, policy in _combos(view):
-        before: dict[str, float | None] = {}
+        before: float | None = None
         for system in ABLATION:
             efficiency = _mean(view, View.efficiency, system, pair, policy)
-            last = before.get("efficiency")
-            step = efficiency / last - 1 if efficiency and last else None
+            step = efficiency / before - 1 if efficiency and before else None
             rows.append(
                 [
                     *(pair, policy, system),
@@ -130,39 +131,54 @@ def _ablation(view: View) -> Table:
                     _ratio(view, View.efficiency, system, "gpu-only", pair, policy),
                     _mean(view, View.joules, system, pair, policy),
                     step,
+                    *(_component(view, system, pair, policy, name) for name in ("dram", "pim")),
                     _mean(view, View.acceptance, system, pair, policy),
                     _mean(view, _key("useful"), system, pair, policy),
                     _part(view, system, pair, policy, "npu", "blocked_ps"),
                     _part(view, system, pair, policy, "pim", "preverify_ps"),
                 ]
             )
-            before["efficiency"] = efficiency
-    return Table(
+            before = efficiency
+    table = Table(
         name="ablation",
         title="Ablation: one part more a row",
         header=[
             *("pair", "policy", "system", "tokens/s over gpu-only", "tokens/J over gpu-only", "J/token"),
-            *("tokens/J against the row before", "acceptance", "useful", "NPU blocked", "PIM pre-verifying"),
+            *("tokens/J against the row before", "bus J/token", "PIM J/token", "acceptance", "useful"),
+            *("NPU blocked", "PIM pre-verifying"),
         ],
         rows=rows,
-        note=_monotone(rows),
     )
+    return dataclasses.replace(table, note=_monotone(table))
 
 
-def _monotone(rows: list[list[Field]]) -> str:
-    """Which step loses energy, how often, and what the runs show beside it."""
+def _component(view: View, system: str, pair: str, policy: str, name: str) -> float | None:
+    """J a token of one component, over all traces."""
+    found = [f for f in view.figures(system, pair, policy) if f is not None and f["energy"]]
+    tokens = sum(f["tokens"] for f in found)
+    return sum(f["energy"]["components"][name] for f in found) / tokens if tokens else None
+
+
+def _monotone(table: Table) -> str:
+    """Which step loses energy, how often, and where it goes there."""
+    columns = ("system", "tokens/J against the row before", "bus J/token", "PIM J/token")
+    rows = table.columns(*columns)
     notes = []
     for system in ABLATION[1:]:
-        steps = [(row[6], row) for row in rows if row[2] == system and isinstance(row[6], float)]
+        steps: list[tuple[float, float, float]] = []
+        for (_, _, bus, pim), (name, step, bus_after, pim_after) in itertools.pairwise(rows):
+            if name != system or not isinstance(step, float):
+                continue
+            ends = [float(value) for value in (bus, bus_after, pim, pim_after) if isinstance(value, float)]
+            steps.append((step, ends[1] - ends[0], ends[3] - ends[2]))
         if not steps:
             continue
-        worse = [row for step, row in steps if step < 0]
-        mean = geometric_mean(1 + step for step, _ in steps) - 1
+        worse = [each for each in steps if each[0] < 0]
+        mean = geometric_mean(1 + step for step, _, _ in steps) - 1
         line = f"{system}: {mean:+.1%} tokens a joule on average, worse in {len(worse)} of {len(steps)}"
-        if worse and system == "ahasd":
-            blocked = [row[9] for row in worse if isinstance(row[9], float)]
-            if blocked:
-                line += f" (there the NPU stands blocked {sum(blocked) / len(blocked):.0%} of the time)"
+        if worse:
+            bus, pim = (1000 * sum(each[place] for each in worse) / len(worse) for place in (1, 2))
+            line += f" (there {pim:+.0f} mJ a token in the PIM and {bus:+.0f} mJ over the bus)"
         notes.append(line)
     return "; ".join(notes) + "." if notes else "No energy in these runs."
 

@@ -241,12 +241,20 @@ def test_areas_are_those_of_the_report() -> None:
                     assert reading.mm2[name] == pytest.approx(report[name][column], abs=6e-5)
 
 
+def test_the_attention_unit_is_that_of_the_report() -> None:
+    text = (ROOT / "docs" / "synthesis.md").read_text(encoding="utf-8")
+    found = re.search(r"`ahasd area attention_unit`: ([\d.]+) mm2 at 45 nm", text)
+    assert found is not None
+    at_28 = hardware.area_readings()[0].mm2["attention unit"]
+    assert at_28 == pytest.approx(float(found[1]) * NAND2_RATIO, abs=4e-4)
+
+
 def test_factors_are_those_of_the_area_command() -> None:
-    first = hardware.areas()
+    first = hardware.area_readings()[0]
     logic = {(a.storage, a.shrink): a.mm2["edc"] for a in hardware.area_readings() if not a.dram}
     dram = {(a.storage, a.shrink): a.mm2["edc"] for a in hardware.area_readings() if a.dram}
     assert first.mm2["edc"] == logic["flops", "measured"]
     assert logic["flops", "ideal"] / logic["flops", "measured"] == pytest.approx((28 / 45) ** 2 / NAND2_RATIO)
     assert all(dram[key] == pytest.approx(DRAM_FACTOR * logic[key]) for key in logic)
-    assert hardware.added_share(first, 0) == pytest.approx(sum(first.mm2.values()) / DIES_MM2["paper"])
+    assert hardware.added_share(first) == pytest.approx(sum(first.mm2.values()) / DIES_MM2["paper"])
     assert hardware.GATE_CYCLES == SWITCH_CYCLES

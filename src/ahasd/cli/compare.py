@@ -152,7 +152,7 @@ def _labels(entries: list[Entry]) -> list[str]:
 
 
 def _draw(entries: list[Entry], path: Path) -> None:
-    from ahasd.sim.reproduce.charts import bars, save
+    from ahasd.sim.reproduce.charts import Panel, bars, save
 
     first = entries[0].document["tokens_per_s"]
     means = [entry.ratio.mean for entry in entries]
@@ -160,4 +160,5 @@ def _draw(entries: list[Entry], path: Path) -> None:
         None if e.ratio.low is None or e.ratio.high is None else (e.ratio.low, e.ratio.high) for e in entries
     ]
     unit = f"tokens/s over {_labels(entries)[0]} ({first:.2f})"
-    save(bars(_labels(entries), [("x", means)], unit=unit, line=1, errors=[ends]), path)
+    panel = Panel(groups=_labels(entries), series=[("x", means)], errors=[ends])
+    save(bars(panel, unit=unit, line=1), path)
