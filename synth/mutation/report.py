@@ -14,8 +14,8 @@ REQUIRED = 0.95
 """Of the mutants that are not proved equal to the unit."""
 
 _NEVER_LOOKED_AT = (
-    "a counter of LLR 0 in the predictor's table: never looked at, since a batch that closes counts itself and"
-    " nothing is looked up while none is closed"
+    "a counter of LLR 0 in the predictor's table: never looked at, since a batch that closes counts itself"
+    " and nothing is looked up while none is closed"
 )
 EXPLAINED = {
     r"-mode cnot1 -cell $flatten\predictor.\pht.$40 -port DATA -portbit 0 -ctrlbit 2"
