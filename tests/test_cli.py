@@ -23,7 +23,7 @@ from ahasd.models.replay import vectors
 from ahasd.models.traces import DEFAULT_TRACE
 from ahasd.sim.systems import DEFAULT_SYSTEM
 
-COMMANDS = ("run", "compare", "replay", "trace", "platform", "verilog", "area", "cocotb")
+COMMANDS = ("run", "compare", "reproduce", "replay", "trace", "platform", "verilog", "area", "cocotb")
 
 
 class Called(NamedTuple):
