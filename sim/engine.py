@@ -39,8 +39,8 @@ class Taken:
 class Decided:
     """A decision took effect at an edge: a commit's or request's last token was taken, or abort is up.
 
-    ``inside``: a request that was aborted before it was taken, or that abort. No module hears of it; the tokens
-    of such a request mean nothing.
+    ``inside``: a request that was aborted before it was taken, or that abort. No module hears of it; the
+    tokens of such a request mean nothing.
     """
 
     edge: int
