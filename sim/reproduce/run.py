@@ -117,9 +117,7 @@ def reproduce(
     progress: Progress | None = None,
 ) -> Report:
     """Run ``scope`` as far as ``claims`` need it, and set each beside what we found."""
-    everything = len(claims) == len(load_claims())
-    if not everything:
-        scope = scope.limited(_needed(claims), extras=False)
+    scope = scope.limited(_needed(claims), extras=len(claims) == len(load_claims()))
     main = scope.main.cells()
     places = map_cells(scope.map_tokens)
     wanted = {*main.values(), *places.values(), *scope.sensitivity.cells().values()}

@@ -91,18 +91,17 @@ class Scope:
     """Runs on which golden model and RTL are compared."""
 
     def limited(self, systems: Iterable[str], *, extras: bool) -> Scope:
-        """With these systems only; without ``extras`` no map and no comparison of engines."""
+        """With these systems only under assumptions; without ``extras`` everywhere, no map and no engines."""
         wanted = set(systems)
 
         def some(grid: Grid) -> Grid:
             return dataclasses.replace(grid, systems=tuple(s for s in grid.systems if s in wanted))
 
-        changed = dataclasses.replace(self, main=some(self.main), sensitivity=some(self.sensitivity))
+        changed = dataclasses.replace(self, sensitivity=some(self.sensitivity))
         if extras:
             return changed
-        return dataclasses.replace(
-            changed, map_tokens=0, engines=dataclasses.replace(self.engines, systems=())
-        )
+        engines = dataclasses.replace(self.engines, systems=())
+        return dataclasses.replace(changed, main=some(self.main), map_tokens=0, engines=engines)
 
     def with_tokens(self, tokens: int) -> Scope:
         """All runs with so many tokens."""
