@@ -105,8 +105,14 @@ class Lane(wiring.Component):
         """Stages 1 to 6: ((x - pivot) factor 2^8 + bias) >> shift, and x itself."""
         settings = self.settings
         a1 = Signal(signed(formats.FACTOR_BITS), reset_less=True)
-        m.d.sync += a1.eq(Mux(self.past_end, LOWEST, self.x) - settings.pivot)
-        m.d.comb += [self.element.eq(a1), scaling.a.eq(a1), scaling.b.eq(settings.factor)]
+        b1 = Signal(
+            signed(formats.FACTOR_BITS), reset_less=True
+        )  # a copy: one for all lanes is too much load
+        m.d.sync += [
+            a1.eq(Mux(self.past_end, LOWEST, self.x) - settings.pivot),
+            b1.eq(settings.factor),
+        ]
+        m.d.comb += [self.element.eq(a1), scaling.a.eq(a1), scaling.b.eq(b1)]
         product3 = scaling.product
 
         w4 = Signal(signed(2 * formats.FACTOR_BITS + formats.PRODUCT_GUARD + 1), reset_less=True)

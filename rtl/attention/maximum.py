@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import EnableInserter, Module, Mux, Signal, signed
+from amaranth.hdl import EnableInserter, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -17,8 +17,8 @@ __all__ = ["RunningMaximum"]
 class RunningMaximum(wiring.Component):
     """The part of a state that follows the largest element.
 
-    The reference for a beat is known in the cycle in which its lanes need it: the whole part of the largest
-    lane's exponent plus one, or the running one if that is higher.
+    The reference for a beat is there when its lanes need it: the whole part of the largest lane's exponent
+    plus one, or the running one if that is higher.
 
     Members
     -------
@@ -29,8 +29,8 @@ class RunningMaximum(wiring.Component):
         Stage 5.
     soft : In(1)
         Follow the reference.
-    update : In(1)
-        A beat of a reduction enters stage 7.
+    update_reference, update : In(1)
+        A beat of a reduction enters stage 6, stage 7.
     clear : In(1)
         Become the empty state; the first element has index ``first``.
     first : In(18)
@@ -41,7 +41,7 @@ class RunningMaximum(wiring.Component):
     partial_higher : Out(1)
         The partial's reference is higher.
     reference_for_beat : Out(signed(18))
-        Enters stage 7.
+        Stage 6.
     step : Out(6)
         Stage 7: how much the reference rose. After ``merge``: distance of the two references.
     maximum, index, reference : Out
@@ -51,6 +51,7 @@ class RunningMaximum(wiring.Component):
     elements: data.View
     exponents: data.View
     soft: Signal
+    update_reference: Signal
     update: Signal
     clear: Signal
     first: Signal
@@ -72,6 +73,7 @@ class RunningMaximum(wiring.Component):
                 "elements": In(elements_layout(p)),
                 "exponents": In(data.ArrayLayout(reference, p.lanes)),
                 "soft": In(1),
+                "update_reference": In(1),
                 "update": In(1),
                 "clear": In(1),
                 "first": In(p.length_bits),
@@ -107,19 +109,25 @@ class RunningMaximum(wiring.Component):
             for k in range(self._params.lanes):
                 with m.Case(k):
                     m.d.comb += exponent.eq(self.exponents[k])
-        beat6 = Signal(signed(REFERENCE_BITS), reset_less=True)
-        with m.If(self.advance):
-            m.d.sync += beat6.eq(exponent + 1)
-
+        # The compare is between registers, the lanes' subtraction after it: one after the other is too long.
         rise = Signal(signed(REFERENCE_BITS + 1))
-        other = Signal(signed(REFERENCE_BITS))
-        size = Signal(REFERENCE_BITS)
+        higher = Signal()
+        rise6 = Signal(REFERENCE_BITS, reset_less=True)
+        higher6 = Signal(reset_less=True)
+        reference6 = Signal.like(self.reference, reset_less=True)
+        beat = Signal.like(self.reference)
         m.d.comb += [
-            other.eq(Mux(self.merge, self.partial.reference, beat6)),
-            rise.eq(other - self.reference),
-            self.partial_higher.eq(~rise[-1] & rise.any()),
-            self.reference_for_beat.eq(Mux(rise[-1], self.reference, other)),
-            size.eq(Mux(rise[-1], -rise, rise)),
+            rise.eq(exponent - self.reference),
+            higher.eq(~rise[-1]),
+            beat.eq(Mux(higher, exponent + 1, self.reference)),
+            self.reference_for_beat.eq(reference6),
+        ]
+        with m.If(self.advance):
+            m.d.sync += [rise6.eq(rise), higher6.eq(higher), reference6.eq(beat)]
+        gap = Signal(signed(REFERENCE_BITS + 1))
+        m.d.comb += [
+            gap.eq(self.partial.reference - self.reference),
+            self.partial_higher.eq(~gap[-1] & gap.any()),
         ]
 
         fresh = Signal()
@@ -134,22 +142,24 @@ class RunningMaximum(wiring.Component):
                 position.eq(self.first),
             ]
         with m.Elif(self.merge):
-            m.d.sync += [self.reference.eq(self.reference_for_beat), self.step.eq(_distance(size))]
+            m.d.sync += self.step.eq(_distance(Mux(gap[-1], -gap, gap)))
+            with m.If(self.partial_higher):
+                m.d.sync += self.reference.eq(self.partial.reference)
             same = self.partial.maximum == self.maximum
             with m.If((self.partial.maximum > self.maximum) | (same & (self.partial.index < self.index))):
                 m.d.sync += [self.maximum.eq(self.partial.maximum), self.index.eq(self.partial.index)]
-        with m.Elif(self.update & self.advance):
-            m.d.sync += [fresh.eq(0), position.eq(position + self._params.lanes)]
-            with m.If(fresh | (value > self.maximum)):
-                m.d.sync += [self.maximum.eq(value), self.index.eq(position + lane)]
-            with m.If(self.soft):
-                m.d.sync += [
-                    self.reference.eq(self.reference_for_beat),
-                    self.step.eq(Mux(rise[-1], 0, _distance(size))),
-                ]
+        with m.Elif(self.advance):
+            with m.If(self.update):
+                m.d.sync += [fresh.eq(0), position.eq(position + self._params.lanes)]
+                with m.If(fresh | (value > self.maximum)):
+                    m.d.sync += [self.maximum.eq(value), self.index.eq(position + lane)]
+                with m.If(self.soft):
+                    m.d.sync += self.step.eq(Mux(higher6, _distance(rise6 + 1), 0))
+            with m.If(self.update_reference & self.soft):
+                m.d.sync += self.reference.eq(beat)
         return m
 
 
-def _distance(size: Signal) -> object:
+def _distance(size: Value) -> Value:
     """At most 63: what is farther has no weight."""
     return Mux(size[6:].any(), DEAD, size[:6])

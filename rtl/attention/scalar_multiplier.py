@@ -58,18 +58,19 @@ class ScalarMultiplier(wiring.Component):
         left = Signal.like(self.digits)
         partial = Signal(A_BITS + DIGIT_BITS, reset_less=True)
         adding = Signal()
-        digit = Signal(DIGIT_BITS)
-        with m.Switch(left):
+        aligned = Signal.like(b)
+        with m.Switch(self.digits):
             for k in range(1, B_DIGITS + 1):
                 with m.Case(k):
-                    m.d.comb += digit.eq(b.word_select(k - 1, DIGIT_BITS))
+                    m.d.comb += aligned.eq(self.b << (B_DIGITS - k) * DIGIT_BITS)
+        digit = b[-DIGIT_BITS:]
         m.d.comb += self.busy.eq(left.any() | adding)
         m.d.sync += [partial.eq(a * digit), adding.eq(left.any() & ~self.start)]
         with m.If(self.start):
-            m.d.sync += [a.eq(self.a), b.eq(self.b), left.eq(self.digits), self.product.eq(0)]
+            m.d.sync += [a.eq(self.a), b.eq(aligned), left.eq(self.digits), self.product.eq(0)]
         with m.Else():
             with m.If(left.any()):
-                m.d.sync += left.eq(left - 1)
+                m.d.sync += [left.eq(left - 1), b.eq(b << DIGIT_BITS)]
             with m.If(adding):
                 m.d.sync += self.product.eq((self.product << DIGIT_BITS) + partial)
         return m

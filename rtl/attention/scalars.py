@@ -166,11 +166,13 @@ class Scalars(wiring.Component):
             with m.If(self.op == OpCode.SOFTMAX):
                 m.next = "IDLE"
         bits = Signal(signed(UNIT_FRACTION + 8), reset_less=True)
+        logarithm = Signal.like(p.table.value, reset_less=True)
         with m.State("LOGARITHM"):
-            whole = (self.top - formats.TERM_FRACTION).as_signed()
-            m.d.sync += bits.eq((whole << UNIT_FRACTION) + (1 << UNIT_FRACTION) - p.table.value)
+            m.d.sync += logarithm.eq(p.table.value)
             m.next = "MEAN DISTANCE"
         with m.State("MEAN DISTANCE"), m.If(self.settled):
+            whole = (self.top - (formats.TERM_FRACTION - 1)).as_signed()
+            m.d.sync += bits.eq((whole << UNIT_FRACTION) - logarithm)
             p.multiply(state.second[: formats.SUM_BITS - 1], self.reciprocal, len(self.reciprocal))
             m.next = "ALIGN"
         with m.State("ALIGN"), m.If(~p.multiplier.busy):

@@ -111,11 +111,15 @@ class AttentionUnit(wiring.Component):
             step_next = Signal.like(maximum.step, name=f"step{k}", reset_less=True)
             m.d.sync += step_next.eq(step)
             step = step_next
-        adds = valid[SUM_STAGE] & sequencer.reducing
+        # A cycle late, which no beat is early enough to see: sums need not wait for the state machine.
+        reducing = Signal()
+        m.d.sync += reducing.eq(sequencer.reducing)
+        adds = valid[SUM_STAGE] & reducing
         partial = self.partial.payload
         m.d.comb += [
             maximum.advance.eq(advance),
             maximum.soft.eq(settings.settings.soft),
+            maximum.update_reference.eq(valid[GATE_STAGE - 2] & sequencer.reducing),
             maximum.update.eq(valid[GATE_STAGE - 1] & sequencer.reducing),
             maximum.clear.eq(sequencer.clear),
             maximum.first.eq(sequencer.current.first),
@@ -123,9 +127,9 @@ class AttentionUnit(wiring.Component):
             maximum.partial.eq(partial),
             sums.clear.eq(sequencer.clear),
             sums.add.eq(adds | sequencer.add),
-            sums.a.eq(Mux(sequencer.reducing, term_sum.total, partial.first)),
-            sums.b.eq(Mux(sequencer.reducing, product_sum.total, partial.second)),
-            sums.step.eq(Mux(sequencer.reducing, step, maximum.step)),
+            sums.a.eq(Mux(reducing, term_sum.total, partial.first)),
+            sums.b.eq(Mux(reducing, product_sum.total, partial.second)),
+            sums.step.eq(Mux(reducing, step, maximum.step)),
             sums.exchange.eq(sequencer.merge & ~maximum.partial_higher),
             sums.again.eq(sequencer.again),
             self.partial.ready.eq(sequencer.add | sequencer.again),
