@@ -123,10 +123,12 @@ class Scalars(wiring.Component):
         m.submodules.table = table = SegmentTable(FUNCTIONS)
         state = self.state
         centred = Signal()
+        size = Signal(self._params.length_bits + 16)
         top = Signal(signed(8))
         position = normaliser.shifted[NORMALISED_BITS - 1 - formats.POSITION_BITS : NORMALISED_BITS - 1]
         m.d.comb += [
             centred.eq(self.op == OpCode.LAYER_NORM),
+            size.eq(Mux(state.first[-1], -state.first, state.first)),
             mean.total.eq(state.first),
             mean.count.eq(state.count),
             top.eq(NORMALISED_BITS - 1 - normaliser.count),
@@ -145,7 +147,8 @@ class Scalars(wiring.Component):
                         m.next = "SUM"
                     with m.Case(OpCode.LAYER_NORM):
                         m.d.comb += mean.start.eq(1)
-                        m.next = "SQUARE"
+                        parts.multiply(size, size, len(size))
+                        m.next = "SUM OF SQUARES"
                     with m.Case(OpCode.RMS_NORM):
                         m.next = "SUM OF SQUARES"
             self._soft(parts)
@@ -194,20 +197,15 @@ class Scalars(wiring.Component):
         """n / sqrt(n Q - P^2), and what is left of the mean times it."""
         m, state = p.m, self.state
         sum_bits = self._params.length_bits + 16
-        size = Signal(sum_bits)
         square = Signal(2 * sum_bits, reset_less=True)
         spread = Signal(signed(NORMALISED_BITS))
         half = Signal(signed(7), reset_less=True)
         nothing = Signal(reset_less=True)
         exponent = Signal(signed(9))
         m.d.comb += [
-            size.eq(Mux(state.first[-1], -state.first, state.first)),
             spread.eq(p.multiplier.product - (square << formats.EPSILON_FRACTION)),
             exponent.eq(p.top - formats.EPSILON_FRACTION),
         ]
-        with m.State("SQUARE"):
-            p.multiply(size, size, len(size))
-            m.next = "SUM OF SQUARES"
         with m.State("SUM OF SQUARES"), m.If(~p.multiplier.busy & self.settled):
             m.d.sync += square.eq(Mux(self.op == OpCode.LAYER_NORM, p.multiplier.product, 0))
             squares = state.second[: formats.SUM_BITS - 1] << formats.EPSILON_FRACTION
@@ -222,8 +220,12 @@ class Scalars(wiring.Component):
             p.look_up(Mux(exponent[0], odd, FUNCTIONS.index(Function.ROOT_EVEN)))
             m.d.sync += half.eq(exponent >> 1)
             m.next = "ROOT"
+        root = Signal.like(p.table.value, reset_less=True)
         with m.State("ROOT"):
-            p.multiply(state.count, p.table.value, len(p.table.value))
+            m.d.sync += root.eq(p.table.value)
+            m.next = "TIMES ROOT"
+        with m.State("TIMES ROOT"):
+            p.multiply(state.count, root, len(root))
             m.next = "TIMES COUNT"
         with m.State("TIMES COUNT"), m.If(~p.multiplier.busy):
             p.normalise(p.multiplier.product)

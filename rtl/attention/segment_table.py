@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -74,9 +74,12 @@ class SegmentTable(wiring.Component):
             rest.eq(self.position[:REST_BITS]),
             rises.eq(self.complement),
         ]
-        change = Signal.like(drop)
+        # One addition: begin - change is rounded by adding 127, begin + change by adding 128, and -change is
+        # ~change + 1, so both ways add 128.
+        change = Signal(signed(len(slope) + REST_BITS + 1))
+        half = Const(1 << REST_BITS - 1, REST_BITS)
         m.d.comb += [
-            change.eq((slope * rest + (1 << REST_BITS - 1)) >> REST_BITS),
-            self.value.eq(Mux(rises, begin + change, begin - change)),
+            change.eq(slope * rest),
+            self.value.eq((Cat(half, begin) + Mux(rises, change, ~change)) >> REST_BITS),
         ]
         return m

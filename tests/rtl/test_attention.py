@@ -60,7 +60,7 @@ def test_cycles() -> None:
         Op.SOFTMAX: {35},
         Op.LOGITS: {54},
         Op.LAYER_NORM: {62},
-        Op.RMS_NORM: {58},
+        Op.RMS_NORM: {59},
         Op.GELU: {13},
         Op.SILU: {13},
         Op.SCALED_ADD: {13},
