@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: bench cocotb formal mutation run test test-hdl lint format verilog install clean help
+.PHONY: bench clean cocotb dse formal format help install lint mutation run test test-hdl test-slow verilog
 
 help:            ## What there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -14,10 +14,13 @@ run: install     ## One co-simulation: the RTL control unit, a recorded trace, P
 	$(BIN)/ahasd run --engine rtl
 
 test: install    ## Tests that need no Verilator, in a few minutes
-	$(BIN)/pytest -n $(JOBS) -m "not hdl"
+	$(BIN)/pytest -n $(JOBS) -m "not hdl and not slow"
 
 test-hdl: install  ## Tests on Verilator, Icarus and Yosys; first start of the tools included, some ten minutes
-	$(BIN)/pytest -n $(JOBS) -m hdl
+	$(BIN)/pytest -n $(JOBS) -m "hdl and not slow"
+
+test-slow: install  ## What takes minutes each: a million events, every proof, every size compiled
+	$(BIN)/pytest -n $(JOBS) -m slow
 
 lint: install    ## Style and types
 	$(BIN)/ruff check .
