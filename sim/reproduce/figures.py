@@ -94,14 +94,23 @@ def _power(table: Table) -> Figure | None:
 
 
 def _share(table: Table) -> Figure | None:
+    """A panel for each pair."""
     rows = table.columns("pair", "policy", "whole run", "round, least", "round, most")
-    groups = [f"{pair}\n{policy}" for pair, policy, *_ in rows]
-    whole = [_number(row[2]) for row in rows]
-    if not any(whole):
+    if not any(_number(row[2]) for row in rows):
         return None
-    ends = [None if row[3] is None or row[4] is None else (float(row[3]), float(row[4])) for row in rows]
-    panel = charts.Panel(groups=groups, series=[("PIM time / time", whole)], errors=[ends])
-    return charts.bars(panel, unit="share; whiskers: rounds")
+    panels = []
+    for pair in dict.fromkeys(row[0] for row in rows):
+        own = [row for row in rows if row[0] == pair]
+        ends = [
+            (float(row[3]), float(row[4]))
+            if isinstance(row[3], float) and isinstance(row[4], float)
+            else None
+            for row in own
+        ]
+        series = [("PIM time / time", [_number(row[2]) for row in own])]
+        groups = [str(row[1]) for row in own]
+        panels.append(charts.Panel(title=str(pair), groups=groups, series=series, errors=[ends]))
+    return charts.bars(*panels, unit="share; whiskers: rounds")
 
 
 def _area(table: Table) -> Figure:

@@ -80,7 +80,8 @@ def _from_runs(claim: Claim, measure: Measure, view: View, found: Sequence[Trial
     tried = _different(claim, found)
     holding = [t for t in tried if follows(measure.rule, claim.value, t.values[claim.id].ours)]
     if holding and holding[0].id == "default":
-        holding = holding[:1]  # the others say nothing about their assumption
+        # What holds on these runs by default says nothing about a setting; readings are of other runs.
+        holding = [t for t in holding if t.id == "default" or t.parts[0].is_reading]
     if any(trial.single for trial in holding):
         holding = [trial for trial in holding if trial.single]
     if holding:
@@ -101,21 +102,19 @@ def _from_runs(claim: Claim, measure: Measure, view: View, found: Sequence[Trial
 
 
 def _different(claim: Claim, found: Sequence[Trial]) -> list[Trial]:
-    """Trials in which the figure is not that of the default one; that one counts if it holds.
+    """Trials in which the figure is not that of the defaults; the default trial itself counts if it holds.
 
     One in which some pair has no result, such as a model that does not fit, is about other work: left out.
     """
-    tried = [trial for trial in found if claim.id in trial.values]
-    plain = next((trial.values[claim.id] for trial in tried if trial.id == "default"), None)
-    if plain is None:
-        return tried
-    holds = follows(MEASURES[claim.id].rule, claim.value, plain.ours)
-    return [
-        trial
-        for trial in tried
-        if (value := trial.values[claim.id]).without <= plain.without
-        and (value.ours != plain.ours or (holds and trial.id == "default"))
-    ]
+    tried = []
+    for trial in found:
+        value, plain = trial.values.get(claim.id), trial.plain.get(claim.id)
+        if value is None or (plain is not None and value.without > plain.without):
+            continue
+        holds = follows(MEASURES[claim.id].rule, claim.value, value.ours)
+        if plain is None or value.ours != plain.ours or (trial.id == "default" and holds):
+            tried.append(trial)
+    return tried
 
 
 def _over(rule: Rule, value: Value) -> str:

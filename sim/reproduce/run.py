@@ -125,7 +125,8 @@ def reproduce(
         wanted |= set(scope.sensitivity.cells(assumption).values())
     outcomes = run_cells(wanted, store, jobs=jobs, progress=progress)
     view = View({point: outcomes[cell] for point, cell in main.items()})
-    found = trials(scope.sensitivity, scope.assumptions, outcomes, [claim.id for claim in claims])
+    ids = [claim.id for claim in claims]
+    found = trials(view, scope.sensitivity, scope.assumptions, outcomes, ids)
     rows = ledger(claims, view, found)
     engines = engines_table(scope.engines, progress)
     tables = [

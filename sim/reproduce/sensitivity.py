@@ -27,6 +27,8 @@ class Trial:
     parts: tuple[Assumption, ...]
     values: Mapping[str, Value]
     """Without claims that no run gives."""
+    plain: Mapping[str, Value]
+    """The same with the defaults."""
 
     @property
     def single(self) -> bool:
@@ -35,22 +37,31 @@ class Trial:
 
 
 def trials(
-    grid: Grid, assumptions: Iterable[Assumption], outcomes: Mapping[Cell, Outcome], ids: Iterable[str]
+    main: View,
+    grid: Grid,
+    assumptions: Iterable[Assumption],
+    outcomes: Mapping[Cell, Outcome],
+    ids: Iterable[str],
 ) -> list[Trial]:
-    """The default on the sensitivity grid first, then all others; single ones before pairs."""
+    """The default on the sensitivity grid first, then all others; single ones before pairs.
+
+    Readings alone are of the ledger's own runs, ``main``; with a setting, of those made under it.
+    """
     ids = [name for name in ids if name in MEASURES]
-    singles: list[Trial] = []
+    default = View({point: outcomes[cell] for point, cell in grid.cells().items()})
+    plain = _values(default, ids)
+    singles = [Trial(id=DEFAULT.id, text=_runs(grid), parts=(DEFAULT,), values=plain, plain=plain)]
     pairs: list[Trial] = []
-    for assumption in (DEFAULT, *assumptions):
+    ours = _values(main, ids)
+    for reading in READINGS:
+        view = View(main.outcomes, _together(DEFAULT, reading))
+        singles.append(_trial(view, (reading,), ids, ours))
+    for assumption in assumptions:
         results = {point: outcomes[cell] for point, cell in grid.cells(assumption).items()}
-        singles.append(_trial(View(results, assumption), (assumption,), ids))
+        singles.append(_trial(View(results, assumption), (assumption,), ids, plain))
         for reading in READINGS:
-            both = _together(assumption, reading)
-            if assumption is DEFAULT:
-                singles.append(_trial(View(results, both), (reading,), ids))
-            else:
-                pairs.append(_trial(View(results, both), (assumption, reading), ids))
-    singles[0] = dataclasses.replace(singles[0], text=_runs(grid))
+            view = View(results, _together(assumption, reading))
+            pairs.append(_trial(view, (assumption, reading), ids, plain))
     return singles + pairs
 
 
@@ -69,13 +80,17 @@ def _together(setting: Assumption, reading: Assumption) -> Assumption:
     )
 
 
-def _trial(view: View, parts: tuple[Assumption, ...], ids: list[str]) -> Trial:
-    values = {name: value for name in ids if (value := MEASURES[name].value(view)) is not None}
+def _values(view: View, ids: list[str]) -> dict[str, Value]:
+    return {name: value for name in ids if (value := MEASURES[name].value(view)) is not None}
+
+
+def _trial(view: View, parts: tuple[Assumption, ...], ids: list[str], plain: Mapping[str, Value]) -> Trial:
     return Trial(
         id=" + ".join(part.id for part in parts),
         text=" and ".join(part.text for part in parts),
         parts=parts,
-        values=values,
+        values=_values(view, ids),
+        plain=plain,
     )
 
 
@@ -105,5 +120,6 @@ def sensitivity_table(claims: Iterable[Claim], found: Iterable[Trial]) -> Table:
             *("pairs x policies", "without result"),
         ],
         rows=rows,
-        note="On runs of their own, fewer than those of the ledger: compare with their own default.",
+        note="Settings are on runs of their own, fewer than those of the ledger: compare with their default. "
+        "Readings are of the ledger's runs.",
     )
