@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -97,22 +99,19 @@ class Lane(wiring.Component):
         m.submodules.scaling = scaling = LaneMultiplier()
         m.submodules.table = table = SegmentTable((Function.EXPONENTIAL, Function.SIGMOID, Function.NORMAL))
         m.submodules.weighting = weighting = LaneMultiplier()
-        z6, x6 = self._scaled(m, scaling)
-        self._second_half(m, table, weighting, z6, x6)
+        # A copy for the stages from 1 on: one register for all lanes has too much load.
+        near: Any = Signal(settings_layout(), reset_less=True)
+        m.d.sync += near.eq(self.settings)
+        z6, x6 = self._scaled(m, near, scaling)
+        self._second_half(m, near, table, weighting, z6, x6)
         return m
 
-    def _scaled(self, m: Module, scaling: LaneMultiplier) -> tuple[Signal, Signal]:
+    def _scaled(self, m: Module, near: Any, scaling: LaneMultiplier) -> tuple[Signal, Signal]:
         """Stages 1 to 6: ((x - pivot) factor 2^8 + bias) >> shift, and x itself."""
         settings = self.settings
         a1 = Signal(signed(formats.FACTOR_BITS), reset_less=True)
-        b1 = Signal(
-            signed(formats.FACTOR_BITS), reset_less=True
-        )  # a copy: one for all lanes is too much load
-        m.d.sync += [
-            a1.eq(Mux(self.past_end, LOWEST, self.x) - settings.pivot),
-            b1.eq(settings.factor),
-        ]
-        m.d.comb += [self.element.eq(a1), scaling.a.eq(a1), scaling.b.eq(b1)]
+        m.d.sync += a1.eq(Mux(self.past_end, LOWEST, self.x) - settings.pivot)
+        m.d.comb += [self.element.eq(a1), scaling.a.eq(a1), scaling.b.eq(near.factor)]
         product3 = scaling.product
 
         w4 = Signal(signed(2 * formats.FACTOR_BITS + formats.PRODUCT_GUARD + 1), reset_less=True)
@@ -123,7 +122,7 @@ class Lane(wiring.Component):
         ]
 
         shifted = Signal.like(w4)
-        m.d.comb += shifted.eq(w4 >> settings.shift)
+        m.d.comb += shifted.eq(w4 >> near.shift)
         z5 = Signal(signed(formats.SCALED_BITS), reset_less=True)
         x5 = Signal(ELEMENT, reset_less=True)
         z6 = Signal.like(z5, reset_less=True)
@@ -133,9 +132,9 @@ class Lane(wiring.Component):
         return z6, x6
 
     def _second_half(
-        self, m: Module, table: SegmentTable, weighting: LaneMultiplier, z6: Signal, x6: Signal
+        self, m: Module, near: Any, table: SegmentTable, weighting: LaneMultiplier, z6: Signal, x6: Signal
     ) -> None:
-        settings = self.settings
+        settings = near
         factor = signed(formats.FACTOR_BITS)
         place_bits = formats.POSITION_BITS
 
@@ -194,7 +193,7 @@ class Lane(wiring.Component):
         with m.Switch(settings.second):
             for kind, value in (
                 (Second.CARRY, carry8),
-                (Second.RECIPROCAL, settings.reciprocal),
+                (Second.RECIPROCAL, self.settings.reciprocal),
                 (Second.SCALE, self.scale),
                 (Second.ONE, Const(formats.ONE)),
             ):
