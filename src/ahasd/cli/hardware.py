@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from ahasd.cli import options
-
 VERILOG_EXAMPLE = "Example: ahasd verilog control_unit -o build/rtl"
 COCOTB_EXAMPLE = "Example: ahasd cocotb ahasd_top --simulator icarus --seed 7"
 
-Block = Annotated[str, typer.Argument(help="Block, such as control_unit or pht.", metavar="BLOCK")]
+Block = Annotated[
+    str, typer.Argument(help="Block, such as ahasd_top; a wrong name lists all.", metavar="BLOCK")
+]
 
 
 def verilog(
@@ -35,7 +35,7 @@ def cocotb(
     simulator: Annotated[
         str, typer.Option(help="Simulator: verilator or icarus.", metavar="SIMULATOR")
     ] = "verilator",
-    seed: options.Seed = 0,
+    seed: Annotated[int, typer.Option(help="Of the random traffic.", metavar="N")] = 0,
     vectors: Annotated[
         list[Path] | None,
         typer.Option(

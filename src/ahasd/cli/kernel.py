@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from ahasd.models.dram import KernelResult
 
 app = typer.Typer(
-    help="Single kernels: memory streams, PIM, NPU.", rich_markup_mode=None, no_args_is_help=True
+    help="Single kernels: memory streams, PIM, NPU.",
+    epilog="Example: ahasd kernel gemv --rows 4096 --cols 1024",
+    rich_markup_mode=None,
+    no_args_is_help=True,
 )
 app.command("matmul", epilog=kernel_matmul.EXAMPLE)(kernel_matmul.matmul)
 

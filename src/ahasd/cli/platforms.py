@@ -10,7 +10,12 @@ import typer
 from ahasd.cli import options
 from ahasd.cli.output import print_table
 
-app = typer.Typer(help="Platforms: memory, PIM, NPU.", rich_markup_mode=None, no_args_is_help=True)
+app = typer.Typer(
+    help="Platforms: memory, PIM, NPU.",
+    epilog="Example: ahasd platform show",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
 
 
 @app.command("list", epilog="Example: ahasd platform list")

@@ -12,7 +12,10 @@ from ahasd.cli import options
 from ahasd.cli.output import Progress, print_table
 
 app = typer.Typer(
-    help="Language-model traces, recorded and synthetic.", rich_markup_mode=None, no_args_is_help=True
+    help="Language-model traces, recorded and synthetic.",
+    epilog="Example: ahasd trace list",
+    rich_markup_mode=None,
+    no_args_is_help=True,
 )
 
 PREVIEW = 400
