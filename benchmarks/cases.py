@@ -124,7 +124,7 @@ def in_flight(quick: bool) -> Rows:
 
 
 def matrix(quick: bool) -> Rows:
-    """All systems, pairs and policies there are, 1024 tokens each, golden engine."""
+    """Five systems, three pairs, three policies, 1024 tokens each, golden engine."""
     tokens = 32 if quick else 1024
     count = 0
     began = time.process_time()
