@@ -13,6 +13,7 @@ from ahasd.cli.output import print_table
 
 if TYPE_CHECKING:
     from ahasd.synth.power import Energy, PowerReport
+    from ahasd.synth.sweep import Point
 
 TIMING_EXAMPLE = "Example: ahasd timing preverify_timer --paths 1"
 EQUIV_EXAMPLE = "Example: ahasd equiv batch_list"
@@ -182,9 +183,10 @@ def sweep(
     from ahasd.synth.sweep import sweep as run
     from ahasd.synth.sweep_report import HEADER, csv_text, markdown, row
 
-    print(HEADER, flush=True)
-    points = []
+    points: list[Point] = []
     for point in run(variants or (), liberty=liberty, yosys=yosys, engine=engine):
+        if not points:
+            print(HEADER, flush=True)
         points.append(point)
         print(row(point, next((p for p in points if not p.sizes), None)), flush=True)
     if report is not None:
