@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ahasd.models import model_version
-from ahasd.models.errors import AhasdError
+from ahasd.models.errors import ConfigError
 from ahasd.models.platform import DEFAULT_PLATFORM
 from ahasd.sim.config import RunConfig
 from ahasd.sim.ports import ModelError
@@ -92,10 +92,16 @@ def code_digest() -> str:
 
 
 def run_cell(cell: Cell) -> Outcome:
-    """Simulate; what cannot be run is an outcome too."""
+    """Simulate; what cannot be run is an outcome too.
+
+    Raises
+    ------
+    AhasdError
+        If it could be run another time: a trace that cannot be read, a file that cannot be written.
+    """
     try:
         result = simulate(cell.config(), details=True)
-    except AhasdError as error:
+    except ConfigError as error:
         return Outcome(reason=str(error))
     except ModelError as error:
         return Outcome(reason=f"defect: {error}", defect=True)

@@ -139,7 +139,7 @@ def memory_power(view: View, figures: Figures) -> float | None:
 
 def npu_power(view: View, figures: Figures) -> float | None:
     """W of the NPU with its scratchpad."""
-    return power_w(view, figures, lambda name: name.startswith(("npu", "spm", "scratchpad")))
+    return power_w(view, figures, lambda name: name.startswith("npu"))
 
 
 def _faster(

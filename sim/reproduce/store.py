@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from ahasd.models.cache_root import cache_root
+from ahasd.models.errors import AhasdError
 from ahasd.sim.files import make_folder
 from ahasd.sim.reproduce.cells import Cell, Outcome
 
@@ -34,15 +35,26 @@ class Store:
             return None
 
     def put(self, cell: Cell, outcome: Outcome) -> None:
-        """Keep the outcome, unless it is a defect."""
+        """Keep the outcome, unless it is a defect.
+
+        Raises
+        ------
+        AhasdError
+            If it cannot be written.
+        """
         if outcome.defect:
             return
         path = self._path(cell)
         make_folder(path.parent)
         partial = path.with_name(f"{path.name}.{os.getpid()}")
         document = {"cell": dataclasses.asdict(cell), "outcome": dataclasses.asdict(outcome)}
-        partial.write_text(json.dumps(document), encoding="utf-8")
-        partial.replace(path)
+        try:
+            partial.write_text(json.dumps(document), encoding="utf-8")
+            partial.replace(path)
+        except OSError as error:
+            raise AhasdError(f"{path}: cannot be written ({error.strerror})") from None
+        finally:
+            partial.unlink(missing_ok=True)
 
     def _path(self, cell: Cell) -> Path:
         key = cell.key()

@@ -114,6 +114,7 @@ def test_files(tmp_path: Path) -> None:
         ("--systems ahasd,", "a name is empty"),
         ("--systems ahasd,ahasd", "given twice"),
         ("--policy svip,svap", "near: svip"),
+        ("--policy=", "a name is empty"),
         ("--systems ahasd,asinc", "near: async"),
         ("--trace smollm2-sampled,none", "no such trace"),
         ("--chart chart.pdf", ".png or .svg"),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ahasd.models.errors import ConfigError
+from ahasd.models.errors import AhasdError, ConfigError, TraceError
 from ahasd.sim.reproduce import cells, scope
 from ahasd.sim.reproduce.assumptions import ASSUMPTIONS, Assumption
 from ahasd.sim.reproduce.cells import Cell, Outcome, code_digest
@@ -136,6 +136,24 @@ def test_a_model_that_does_not_fit_is_an_outcome(tmp_path: Path) -> None:
     assert Store(tmp_path).get(small) == outcome
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_trace_that_cannot_be_read_is_no_result(jobs: int, tmp_path: Path) -> None:
+    """It may be there the next time, so it is not kept."""
+    missing = [dataclasses.replace(cell, trace="none/00") for cell in SOME.cells().values()]
+    with pytest.raises(TraceError, match="none/00: no such trace"):
+        run_cells(missing, Store(tmp_path), jobs=jobs)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_result_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (cell,) = list(SOME.cells().values())[:1]
+    store = Store(tmp_path)
+    (tmp_path / cell.key()[:2] / f"{cell.key()}.json").mkdir(parents=True)
+    with pytest.raises(AhasdError, match="cannot be written"):
+        store.put(cell, Outcome(reason="does not fit"))
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
 def test_rounds_of_a_run_in_lock_step(tmp_path: Path) -> None:
     """The share of the whole run lies between those of its rounds; without lock-step there are none."""
     (cell,) = dataclasses.replace(ONE, systems=("npu-pim-sync",), tokens=60).cells().values()
@@ -236,6 +254,7 @@ def test_the_page_stands_alone(made: tuple[Path, dict[str, object]]) -> None:
     ("line", "expected"),
     [
         ("--only X1", "--only X1: unknown claim"),
+        ("--only=", "unknown claim"),
         ("--engine rtl", "must be golden"),
         ("--tokens 0", "from 1 to 1024"),
         ("--jobs 0", "--jobs"),

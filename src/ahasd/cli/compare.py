@@ -50,7 +50,7 @@ def compare(
     from ahasd.sim.files import json_text, write_whole
 
     base = options.run_config(settings, pair=pair, platform=platform, trace=trace, tokens=tokens, seed=seed)
-    configs = plan_comparison(_names(systems), _names(policy) if policy else [base.policy], base)
+    configs = plan_comparison(_names(systems), [base.policy] if policy is None else _names(policy), base)
     _check_outputs(chart, csv)
     progress = Progress()
     try:

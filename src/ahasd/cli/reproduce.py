@@ -54,7 +54,7 @@ def reproduce(
 
     if engine != "golden":
         raise ConfigError(f"--engine: {engine!r} must be golden; the sample in engines.csv covers the others")
-    claims = chosen(name.strip() for name in only.split(",")) if only else chosen(())
+    claims = chosen(name.strip() for name in only.split(",")) if only is not None else chosen(())
     scope = QUICK if quick else FULL
     if tokens is not None:
         if not 1 <= tokens <= 1024:
