@@ -133,7 +133,7 @@ class RunConfig:
     tokens: int = 1024
     """Committed tokens after which a run ends, of each trace; at most the trace's rows."""
     engine: str | None = None
-    """None: golden, if the system has a control unit."""
+    """None: compiled (rtl without a C++ compiler), if the system has a control unit."""
     seed: int = 0
     """For policies that draw random numbers."""
     set: Mapping[str, Any] = field(default_factory=dict)
