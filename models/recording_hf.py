@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ahasd.models.errors import ConfigError, ToolError
 from ahasd.models.recording import Progress, RecordSettings, record
-from ahasd.models.trace_files import write_set
+from ahasd.models.trace_files import new_folder, write_set
 
 __all__ = ["HfModel", "record_set"]
 
@@ -39,8 +39,12 @@ def _load(kind: str, folder: Path) -> Any:
     transformers.utils.logging.disable_progress_bar()
     try:
         return getattr(transformers, kind).from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-        raise ConfigError(f"{folder}: {kind} cannot be loaded ({str(error).splitlines()[0]})") from None
+    except Exception as error:  # a damaged file: of safetensors, pickle or the tokenizer, each its own kind
+        raise ConfigError(f"{folder}: {kind} cannot be loaded ({_first_line(error)})") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 class HfModel:
@@ -101,7 +105,7 @@ class HfModel:
             if surplus > 0:
                 self._cache.crop(-surplus)
         except (RuntimeError, ValueError, NotImplementedError) as error:
-            reason = str(error).splitlines()[0]
+            reason = _first_line(error)
             raise ConfigError(f"{self.folder}: its KV cache cannot be cut back ({reason})") from None
 
 
@@ -133,6 +137,7 @@ def record_set(
                 f"--tokens: prompt, text and rollouts need {longest} positions, "
                 f"{model.folder} has {model.longest}"
             )
+    new_folder(out)  # before hours of recording
     traces, h_max = {}, 0.0
     for number, prompt in enumerate(ids):
         target.rewind(0)

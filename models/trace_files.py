@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ahasd.models.errors import TraceError
 from ahasd.models.trace_checks import ROWS, STEPS
 
-__all__ = ["FIELDS", "read_arrays", "read_pieces", "read_provenance", "write_set"]
+__all__ = ["FIELDS", "new_folder", "read_arrays", "read_pieces", "read_provenance", "write_set"]
 
 FIELDS = (
     "y",
@@ -131,6 +131,22 @@ def read_provenance(path: Path) -> dict[str, Any]:
     return data
 
 
+def new_folder(folder: Path) -> None:
+    """Make the folder for a set, or take one without traces.
+
+    Raises
+    ------
+    TraceError
+        If ``folder`` holds a set already or cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TraceError(f"{folder}: cannot be written ({error.strerror})") from None
+    if any(folder.glob("*.npz")):
+        raise TraceError(f"{folder}: holds traces already, expected a new folder")
+
+
 def write_set(
     folder: Path,
     traces: Mapping[str, Mapping[str, npt.NDArray[Any]]],
@@ -147,10 +163,8 @@ def write_set(
         If ``folder`` holds a set already or cannot be written.
     """
     digests, paths = {}, []
+    new_folder(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.glob("*.npz")):
-            raise TraceError(f"{folder}: holds traces already, expected a new folder")
         for name, arrays in traces.items():
             blob = io.BytesIO()
             stored: dict[str, Any] = {field: arrays[field] for field in FIELDS}

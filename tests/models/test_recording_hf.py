@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ahasd.models.errors import ConfigError
+from ahasd.models.errors import ConfigError, TraceError
 from ahasd.models.recording import RecordSettings
 from ahasd.models.recording_hf import record_set
 from ahasd.models.traces import load_trace
@@ -78,6 +78,13 @@ def test_mistakes(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="other: has other tokens than"):
         run("target", "other")
     with pytest.raises(ConfigError, match=r"need 22 positions, .*short has 16"):
+        run("target", "short")
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "00_old.npz").touch()
+    with pytest.raises(TraceError, match="holds traces already"):
+        run("target", "target")
+    (tmp_path / "short" / "model.safetensors").write_bytes(b"damaged")
+    with pytest.raises(ConfigError, match="short: AutoModelForCausalLM cannot be loaded"):
         run("target", "short")
     (tmp_path / "target" / "config.json").write_text("{")
     with pytest.raises(ConfigError, match="cannot be loaded"):
