@@ -6,6 +6,8 @@ What the command line does, for notebooks::
 
     result = ahasd.simulate(ahasd.RunConfig(system="ahasd", tokens=256))
     print(result.tokens_per_s, result.to_dict()["npu"])
+    trace = ahasd.load_trace("smollm2-sampled/00")
+    platform = ahasd.platform("ahasd")
 
 Mistakes in what is given raise :class:`AhasdError` with one line that says what was expected. Heavy modules
 are imported when they are first used.
