@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import Cat, ClockDomain, Module, Signal
+from amaranth.hdl import Cat, ClockDomain, Module, Signal, Value
 from amaranth.sim import Simulator
 
 from ahasd.models.control.events import (
@@ -26,8 +26,12 @@ from ahasd.models.control.unit import COUNTERS
 from ahasd.rtl.control_unit import ControlUnit
 from ahasd.sim.engine import CLOCK_PS, Decided, Output, Taken
 from ahasd.sim.port_bits import SLOTS, config_bits, event_bits, field, port_map, slot_of
+from ahasd.sim.waves import save_file, settle_names
 
 __all__ = ["PysimUnit"]
+
+STREAMS = ("token", "feedback", "result", "task", "verify", "commit")
+"""Of the unit, inputs first."""
 
 
 class PysimUnit:
@@ -74,14 +78,13 @@ class PysimUnit:
         self._simulator = simulator
         self._delay = 0.0
         self._time_ps = 0
+        self._vcd = vcd
         self._timed = vcd is not None
         self._context: Any = None
         self._writer: Any = None
         self._simulator.add_testbench(self._bench)
         if vcd is not None:
-            self._writer = self._simulator.write_vcd(
-                str(vcd), str(vcd.with_suffix(".gtkw")), traces=self._traces()
-            )
+            self._writer = self._simulator.write_vcd(str(vcd), str(save_file(vcd)), traces=self._traces())
             self._writer.__enter__()
         self._simulator.advance()
         self._reset()
@@ -92,23 +95,24 @@ class PysimUnit:
         while True:
             await context.delay(self._delay)
 
-    def _traces(self) -> list[Any]:
+    def _traces(self) -> dict[str, list[Any]]:
+        """What the save file shows, by group."""
         dut = self.dut
-        return [
-            self._clock.clk,
-            dut.clk_req,
-            dut.now,
-            *(getattr(dut, name) for name in ("token", "feedback", "result", "task", "verify", "commit")),
-            dut.abort,
-            dut.status,
-            dut.cause,
-        ]
+        streams = {name: getattr(dut, name) for name in STREAMS}
+        return {
+            "clock": [self._clock.clk, self._clock.rst, dut.clk_req, dut.now],
+            **{name: [s.valid, s.ready, Value.cast(s.payload)] for name, s in streams.items()},
+            "abort": [dut.abort],
+            "state": [Value.cast(dut.status), dut.cause],
+        }
 
     def close(self) -> None:
-        """Finish the VCD."""
+        """Finish the VCD and its save file."""
         if self._writer is not None:
             self._writer.__exit__(None, None, None)
             self._writer = None
+            assert self._vcd is not None
+            settle_names(self._vcd)
 
     def _pass(self, to_ps: int) -> None:
         """Let simulated time reach ``to_ps``."""
