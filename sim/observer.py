@@ -122,6 +122,8 @@ class Observer:
         self.config = config
         self._late = late
         self.steps: list[Step] = []
+        self.queued: list[int] = []
+        """Tokens in the queue after each step."""
         self.looks: list[TimerLook] = []
         self.drops: list[Dropped] = []
         self.latency: dict[str, Latency] = {}
@@ -207,6 +209,7 @@ class Observer:
                 raise ModelError(f"{taken.event} breaks the protocol: {outcome.violation.name}")
             self._account(taken, before, outcome.work, outcome.decisions)
         self.steps.append(Step(taken.now, taken.event, outcome.decisions))
+        self.queued.append(unit.tail - unit.head)
         self._expect(outcome.decisions, outcome.work, taken.edge)
         if outcome.work.path is TaskPath.TIMER:
             self.looks.append(TimerLook(taken.now, unit.predicted_left(taken.now) + unit.pdct.predict(1)))

@@ -43,6 +43,8 @@ class TraceResult:
     """Drafts removed from the queue; empty without a control unit."""
     recording: Replay | None = None
     """Events and decisions of the control unit; None without one."""
+    queued: list[int] = field(default_factory=list)
+    """Tokens in the control unit's queue after each step of the recording."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -280,6 +280,7 @@ def _run(plan: Plan, trace: Trace, vcd: Path | None, progress: Progress | None, 
         pim_spans=system.pim.spans,
         dropped=[] if observer is None else observer.drops,
         recording=None if observer is None else observer.recording(),
+        queued=[] if observer is None else observer.queued,
     )
 
 

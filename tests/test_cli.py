@@ -276,7 +276,7 @@ def test_out_writes_whole_files(tmp_path: Path) -> None:
     called = call("run", "--tokens", "40", "--out", str(folder), "--record", str(tmp_path / "r.jsonl"))
     assert called.code == 0
     names = sorted(path.name for path in folder.iterdir())
-    assert names == ["run.json", "summary.txt", "text.txt", "timeline.txt"]
+    assert names == ["report.html", "run.json", "summary.txt", "text.txt", "timeline.txt", "trace.json"]
     assert json.loads((folder / "run.json").read_text())["tokens"] >= 40
     assert call("replay", str(tmp_path / "r.jsonl"), "--check").code == 0
 

@@ -7,9 +7,9 @@ from html import escape
 
 from ahasd.sim.reproduce.table import Field, Table, text_of
 
-__all__ = ["page"]
+__all__ = ["STYLE", "page"]
 
-_STYLE = """
+STYLE = """
 body { font: 14px/1.4 sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222 }
 table { border-collapse: collapse; font-size: 12px }
 td, th { border-bottom: 1px solid #ddd; padding: 2px 8px; text-align: left; vertical-align: top }
@@ -20,6 +20,7 @@ tr.not td:first-child { border-left: 4px solid #c33 }
 svg { max-width: 100%; height: auto }
 summary { cursor: pointer; font-weight: bold }
 """
+"""Of all our pages."""
 LONG = 40
 """Rows above which a table is folded."""
 
@@ -31,7 +32,7 @@ def page(
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8"><title>AHASD: claims</title>',
-        f"<style>{_STYLE}</style></head><body>",
+        f"<style>{STYLE}</style></head><body>",
         "<h1>AHASD: every claim, on which assumptions</h1>",
         "<table>",
         *(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts),

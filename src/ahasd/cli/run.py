@@ -130,18 +130,24 @@ def _record(result: Result, path: Path) -> None:
 
 def _write(result: Result, folder: Path) -> None:
     from ahasd.sim.files import json_text, make_folder, write_whole
+    from ahasd.sim.perfetto import trace_text
+    from ahasd.sim.run_page import run_page
     from ahasd.sim.views import summary, timeline
 
     make_folder(folder)
     write_whole(folder / "summary.txt", table_text(summary(result)))
-    for number, run in enumerate(result.runs):
+    document = result.to_dict()
+    documents = document.get("runs", [document])
+    for number, (run, own) in enumerate(zip(result.runs, documents, strict=True)):
         suffix = "" if len(result.runs) == 1 else f"-{number:02}-{run.name.replace('/', '-')}"
         write_whole(folder / f"text{suffix}.txt", _marked(run))
+        write_whole(folder / f"report{suffix}.html", run_page(run, own))
+        write_whole(folder / f"trace{suffix}.json", trace_text(run, own))
         write_whole(
             folder / f"timeline{suffix}.txt",
             "".join(line + "\n" for line in timeline(run, len(run.npu_spans))),
         )
-    write_whole(folder / "run.json", json_text(result.to_dict()))
+    write_whole(folder / "run.json", json_text(document))
 
 
 def _print(result: Result, text: bool, verbose: bool) -> None:
