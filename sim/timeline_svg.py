@@ -15,6 +15,8 @@ COLOURS = {"verify": "#3568a8", "draft": "#4a9a62", "preverify": "#d9952b", "abo
 _DECISION_COLOURS = {**COLOURS, "commit": "#222", "abort": COLOURS["aborted"]}
 LEFT = 110
 """Room for names, pixels; so are all lengths here."""
+RIGHT = 30
+"""For half of the axis's last number."""
 LANE, GAP = 40, 10
 ROW = 12
 """Of a kind of decision."""
@@ -46,7 +48,7 @@ def strip(tracks: Sequence[Track], end: int) -> str:
                     parts.append(_rect(LEFT + number * BAR, bottom, BAR, height, COLOURS[kind]))
         top += LANE + GAP
     parts += _axis(end, BINS * BAR, top)
-    return _svg(LEFT + BINS * BAR, top + AXIS, parts)
+    return _svg(LEFT + BINS * BAR + RIGHT, top + AXIS, parts)
 
 
 def detail(
@@ -96,7 +98,7 @@ def detail(
         parts += _queue([(at, queued) for at, queued in queue if at <= until], scale, width, top)
         top += LANE + GAP
     parts += _axis(until, width, top)
-    return _svg(LEFT + width, top + AXIS, parts)
+    return _svg(LEFT + width + RIGHT, top + AXIS, parts)
 
 
 def _queue(queue: Sequence[tuple[int, int]], scale: float, width: int, top: int) -> list[str]:
@@ -114,7 +116,8 @@ def _told(busy: Busy) -> str:
     times = f"{busy.begin / 1e9:.3f} to {busy.end / 1e9:.3f} ms"
     match span.what:
         case "verify":
-            what = f"verification: {span.tokens} issued, {span.good} accepted"
+            blocked = (span.length(busy.end) - span.work) / 1e9 if span.end is not None else 0.0
+            what = f"verification: {span.tokens} issued, {span.good} accepted, {blocked:.3f} ms blocked"
         case "preverify":
             what = f"pre-verification: {span.good} of {span.tokens} passed"
         case _:
@@ -135,7 +138,7 @@ def _axis(end: int, width: int, top: int) -> list[str]:
     for count in range(int(end / 1e9 / step) + 1):
         x = LEFT + count * step * 1e9 * width / end
         parts.append(f'<path d="M{x:.1f} {top}v4" stroke="#222"/>')
-        parts.append(f'<text x="{x:.1f}" y="{top + 15}">{count * step:g}</text>')
+        parts.append(f'<text x="{x:.1f}" y="{top + 15}" text-anchor="middle">{count * step:.10g}</text>')
     return [*parts, f'<text x="{LEFT - 8}" y="{top + 15}" text-anchor="end">ms</text>']
 
 
@@ -144,9 +147,11 @@ def _name(name: str, middle: float) -> str:
 
 
 def _rect(x: float, y: float, width: float, height: float, colour: str, told: str = "") -> str:
-    title = f"<title>{escape(told)}</title>" if told else ""
     shape = f'x="{x:.1f}" y="{y:.1f}" width="{width:.2f}" height="{height:.1f}" fill="{colour}"'
-    return f"<rect {shape}>{title}</rect>" if title else f"<rect {shape}/>"
+    if not told:
+        return f"<rect {shape}/>"
+    # Tasks that follow each other at once are kept apart by their edges.
+    return f'<rect {shape} stroke="#fff" stroke-width="0.6"><title>{escape(told)}</title></rect>'
 
 
 def _svg(width: int, height: int, parts: Sequence[str]) -> str:
