@@ -42,6 +42,24 @@ void set(value<BITS> &v, uint64_t bits) {
 
 uint64_t field(uint64_t bits, int offset, int width) { return bits >> offset & ((uint64_t{1} << width) - 1); }
 
+// What stands at an input of the unit or the top.
+template <class Model>
+void offer(Model &model, int slot, uint64_t payload, bool valid) {
+    switch (slot) {
+    case TOKEN:
+        set(model.p_token____payload, payload);
+        model.p_token____valid.template set<bool>(valid);
+        break;
+    case FEEDBACK:
+        set(model.p_feedback____payload, payload);
+        model.p_feedback____valid.template set<bool>(valid);
+        break;
+    default:
+        set(model.p_result____payload, payload);
+        model.p_result____valid.template set<bool>(valid);
+    }
+}
+
 // A request as its beats come: position, then tokens.
 struct Request {
     std::vector<uint64_t> words;

@@ -38,19 +38,7 @@ struct Unit : Recorder {
 
     void set_valid(int slot, bool on) {
         valid[slot] = on;
-        switch (slot) {
-        case TOKEN:
-            set(model.p_token____payload, payload[slot]);
-            model.p_token____valid.set<bool>(on);
-            break;
-        case FEEDBACK:
-            set(model.p_feedback____payload, payload[slot]);
-            model.p_feedback____valid.set<bool>(on);
-            break;
-        default:
-            set(model.p_result____payload, payload[slot]);
-            model.p_result____valid.set<bool>(on);
-        }
+        offer(model, slot, payload[slot], on);
     }
 
     bool taken(int slot) const {

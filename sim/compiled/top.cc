@@ -59,19 +59,7 @@ struct Top : Recorder {
 
     void set_valid(int slot, bool on) {
         valid[slot] = on;
-        switch (slot) {
-        case TOKEN:
-            set(model.p_token____payload, payload[slot]);
-            model.p_token____valid.set<bool>(on);
-            break;
-        case FEEDBACK:
-            set(model.p_feedback____payload, payload[slot]);
-            model.p_feedback____valid.set<bool>(on);
-            break;
-        default:
-            set(model.p_result____payload, payload[slot]);
-            model.p_result____valid.set<bool>(on);
-        }
+        offer(model, slot, payload[slot], on);
     }
 
     void ranks(uint64_t busy) {

@@ -104,9 +104,7 @@ def test_icarus(verilog: Path, recorded: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.hdl
-def test_another_predictor_is_noticed(recorded: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    if "slow" not in request.config.option.markexpr:
-        pytest.skip("runs with -m slow only")
+def test_another_predictor_is_noticed(recorded: Path, tmp_path: Path) -> None:
     path = tmp_path / "control_unit.sv"
     path.write_text(emit_verilog(ControlUnit(predictor=AlwaysGoOn), "control_unit"))
     result = bench_result("control_unit", "verilator", 5, vectors=[recorded], verilog=path)
