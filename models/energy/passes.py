@@ -6,6 +6,8 @@ over all units its energy. Rows are the exception: one that is opened for a part
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from ahasd.models.energy.activity import Activity
 from ahasd.models.first_order.dram import ceil_div
 from ahasd.models.language import Gemv, LanguageModel
@@ -15,20 +17,11 @@ from ahasd.models.platform.params import Platform
 __all__ = ["NpuActivity", "PimActivity"]
 
 
-class PimActivity:
-    """Passes of ``model`` on ``ranks`` ranks, with or without attention units.
+class _Passes(ABC):
+    """What does not depend on the KV cache is counted once for a shape."""
 
-    Inputs, results and partial results lie in registers of the ranks: they cost bus bytes, and open no row.
-    """
-
-    def __init__(self, platform: Platform, model: LanguageModel, ranks: int, *, aau: bool) -> None:
-        self._platform = platform
+    def __init__(self, model: LanguageModel) -> None:
         self._model = model
-        self._ranks = ranks
-        self._aau = aau
-        self._units = ranks * platform.pim.units_per_rank
-        self._channels = min(ranks, platform.dram.channels)
-        self._by_heads = model.kv_heads >= self._units
         self._fixed: dict[tuple[int, int], Activity] = {}
 
     def of(self, kv_len: int, tokens: int, outputs: int) -> Activity:
@@ -38,8 +31,31 @@ class PimActivity:
             self._fixed[key] = self._without_context(tokens, outputs)
         return self._fixed[key] + self._context(kv_len, tokens)
 
+    @abstractmethod
     def _without_context(self, tokens: int, outputs: int) -> Activity:
         """All but the reading of the KV cache and the softmax."""
+
+    @abstractmethod
+    def _context(self, kv_len: int, tokens: int) -> Activity:
+        """The reading of the KV cache and the softmax."""
+
+
+class PimActivity(_Passes):
+    """Passes of ``model`` on ``ranks`` ranks, with or without attention units.
+
+    Inputs, results and partial results lie in registers of the ranks: they cost bus bytes, and open no row.
+    """
+
+    def __init__(self, platform: Platform, model: LanguageModel, ranks: int, *, aau: bool) -> None:
+        super().__init__(model)
+        self._platform = platform
+        self._ranks = ranks
+        self._aau = aau
+        self._units = ranks * platform.pim.units_per_rank
+        self._channels = min(ranks, platform.dram.channels)
+        self._by_heads = model.kv_heads >= self._units
+
+    def _without_context(self, tokens: int, outputs: int) -> Activity:
         model = self._model
         layer = self._attention_exchange(tokens)
         for gemv in model.gemvs:
@@ -113,21 +129,13 @@ class PimActivity:
         return self._channels * size
 
 
-class NpuActivity:
+class NpuActivity(_Passes):
     """Passes of ``model`` on the NPU; weights and KV cache stream over the bus, whole rows of them."""
 
     def __init__(self, platform: Platform, model: LanguageModel) -> None:
+        super().__init__(model)
         self._npu = platform.npu
         self._row_bytes = platform.dram.row_bytes
-        self._model = model
-        self._fixed: dict[tuple[int, int], Activity] = {}
-
-    def of(self, kv_len: int, tokens: int, outputs: int) -> Activity:
-        """Feed ``tokens`` up to ``kv_len`` KV entries; the LM head runs for the last ``outputs`` of them."""
-        key = (tokens, outputs)
-        if key not in self._fixed:
-            self._fixed[key] = self._without_context(tokens, outputs)
-        return self._fixed[key] + self._context(kv_len, tokens)
 
     def sweeps(self, tokens: int, inp: int) -> int:
         """How often weights are read: inputs stay in half the scratchpad, by whole array heights."""
